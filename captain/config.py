@@ -6,7 +6,7 @@ names the nearest known one, so one Captain can never change the settings of ano
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -191,13 +191,6 @@ class LimitsConfig(Settings):
     usd: float | None = Field(default=None, gt=0)
 
 
-class RunConfig(Settings):
-    """Where runs are written."""
-
-    dir: str = "runs"
-    """Each run becomes a folder of its own below this one."""
-
-
 class CaptainConfig(Settings):
     """Everything a Captain needs to know."""
 
@@ -212,7 +205,6 @@ class CaptainConfig(Settings):
     walk: WalkConfig = WalkConfig()
     execution: ExecutionConfig = ExecutionConfig()
     limits: LimitsConfig = LimitsConfig()
-    run: RunConfig = RunConfig()
+    runs_dir: str = "runs"
+    """Each run becomes a folder of its own below this one."""
     seed: int = 20261130
-    scenario: dict[str, Any] | None = None
-    """The settings of a scenario, checked by the scenario itself."""

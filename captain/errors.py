@@ -1,10 +1,10 @@
 """Every error that the framework raises on purpose, sorted by who has to act.
 
-    CaptainError
-    ├── ConfigError       the user: a setting, a file, a key or an input is wrong (exit code 2)
-    ├── ModelError        the provider: an endpoint refused, timed out or answered nonsense
-    ├── ToolError         the member that called a tool: the text goes back to the model
-    └── LimitExceeded     nobody: a limit of the run was reached
+CaptainError
+├── ConfigError       the user: a setting, a file, a key or an input is wrong (exit code 2)
+├── ModelError        the provider: an endpoint refused, timed out or answered nonsense
+├── ToolError         the member that called a tool: the text goes back to the model
+└── LimitExceeded     nobody: a limit of the run was reached
 """
 
 from __future__ import annotations

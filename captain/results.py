@@ -1,0 +1,88 @@
+"""What a solve gives back: frozen data, ready for JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Status = Literal["solved", "unverified", "stopped", "paused", "failed"]
+"""solved: every part was accepted on evidence that holds; unverified: there is an answer that no check supports;
+stopped: a limit ended the run; paused: a person has to decide; failed: there is no answer."""
+
+Verdict = Literal["accept", "retry", "recast", "replan"]
+
+
+class Record(BaseModel):
+    """A frozen piece of a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RoleUsage(Record):
+    """What was spent, in all or by one role."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens that the endpoint served from its prefix cache (part of `prompt_tokens`)."""
+    seconds: float = 0.0
+    """Time spent waiting for endpoints, added over calls that may have run at once."""
+    usd: float | None = None
+    """Money, or None where a price is not known."""
+
+
+class Usage(RoleUsage):
+    """What a whole tree of teams spent. For a result, `seconds` is the wall clock of the solve."""
+
+    by_role: dict[str, RoleUsage] = Field(default_factory=dict)
+
+
+class Evidence(Record):
+    """A claim of the answer and what in the transcript supports it."""
+
+    claim: str
+    kind: Literal["execution", "tool", "examples", "agreement", "statement"]
+    """execution: printed by a program; tool: returned by a tool; examples: the task's own examples were run against
+    the answer; agreement: independent solutions agree; statement: a member said so, nothing more."""
+    source: str
+    """Who or what produced it: member, tool or program."""
+    quote: str
+    """The passage of the transcript."""
+
+
+class SubtaskReport(Record):
+    """How one subtask went."""
+
+    id: str
+    goal: str
+    team: list[str]
+    verdict: Verdict
+    answer: str
+    evidence: list[Evidence] = Field(default_factory=list)
+    issues: list[str] = Field(default_factory=list)
+    unsupported_claims: list[str] = Field(default_factory=list)
+    attempts: int = 1
+    stop_reason: str = ""
+
+
+class Result(Record):
+    """The answer to a task, with what supports it and what it cost."""
+
+    answer: str
+    status: Status
+    stop_reason: str
+    output: Any = None
+    """The typed answer when `output_type` was given, else None."""
+    evidence: list[Evidence] = Field(default_factory=list)
+    subtasks: list[SubtaskReport] = Field(default_factory=list)
+    usage: Usage = Usage()
+    run_dir: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives the result as plain JSON data: the object that `captain solve --json` prints."""
+        data = self.model_dump(mode="json")
+        data["subtasks"] = [{**s, "team": list(s["team"])} for s in data["subtasks"]]
+        return data
