@@ -140,8 +140,9 @@ class TeamConfig(Settings):
     """How teams are built and talk."""
 
     mode: Literal["adaptive", "static", "single"] = "adaptive"
-    """`static`: the first team that was built serves every later subtask and task; `single`: one assistant, no Captain."""
-    max_subtasks: int = Field(default=4, ge=1)
+    """`static`: the first team that was built serves every later subtask and task; `single`: one assistant."""
+    max_subtasks: int | None = Field(default=None, ge=1)
+    """Parts a task may be split into; when absent 1 for a small planner, else 4."""
     max_experts: int = Field(default=3, ge=1)
     max_turns: int = Field(default=10, ge=1)
     """Turns of members in one chat; the executor's outputs do not count."""

@@ -1,0 +1,108 @@
+"""What every team is told first: the task, word for word, and a card for each file that came with it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from captain.errors import ConfigError
+
+_MOST_COLUMNS = 40
+_TABLES = {".csv", ".tsv"}
+
+
+@dataclass(frozen=True)
+class Brief:
+    """A task and its files as members see them."""
+
+    task: str
+    cards: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def file_names(self) -> str:
+        """The files by name, for the planner."""
+        return f"\n\nFiles: {', '.join(self.names)}" if self.names else ""
+
+    @property
+    def tables(self) -> bool:
+        """Whether a table came with the task."""
+        return any(Path(name).suffix.lower() in _TABLES for name in self.names)
+
+    @property
+    def entry_point(self) -> str | None:
+        """The function that the task asks to be written: the last one that it gives as a mere head."""
+        heads = list(re.finditer(r"^def\s+([A-Za-z_]\w*)\s*\(", self.task, re.MULTILINE))
+        return heads[-1].group(1) if heads else None
+
+    @property
+    def asks_for_code(self) -> bool:
+        """Whether the task asks for a program, by its words."""
+        return bool(self.entry_point or re.search(r"\b(function|program|script|code|class|implement)\b", self.task, re.I))
+
+    def text(self) -> str:
+        """The task and its files."""
+        cards = "\n\nFiles in the current folder:\n" + "\n".join(self.cards) if self.cards else ""
+        return f"TASK\n{self.task}{cards}"
+
+
+def take_in(task: str, files: Sequence[str | Path], folder: Path) -> Brief:
+    """Checks task and files and copies the files into the working folder.
+
+    Raises:
+        ConfigError: the task is empty, or a file does not exist or shares its name with another.
+    """
+    if not task.strip():
+        raise ConfigError("the task is empty; say what is to be solved")
+    names: list[str] = []
+    for file in files:
+        path = Path(file).expanduser()
+        if not path.is_file():
+            raise ConfigError(f"no such file: {str(file)!r}")
+        if path.name in names:
+            raise ConfigError(f"two files are called {path.name!r}; rename one of them")
+        shutil.copyfile(path, folder / path.name)
+        names.append(path.name)
+    return Brief(task=task.strip(), cards=tuple(file_card(folder / name) for name in names), names=tuple(names))
+
+
+def file_card(path: Path) -> str:
+    """Describes a file in a few lines: a table by its columns and first rows, a text by its first lines."""
+    if path.suffix.lower() in _TABLES:
+        card = _table_card(path)
+        if card:
+            return card
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        head = stream.read(600)
+    try:
+        lines = head.decode("utf-8", errors="strict" if len(head) < 600 else "ignore").splitlines()[:5]
+    except UnicodeDecodeError:
+        return f"- {path.name}: binary file, {size} bytes"
+    return f"- {path.name}: text, {size} bytes, begins:\n" + "\n".join(f"    {line[:160]}" for line in lines)
+
+
+def _table_card(path: Path) -> str | None:
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",", low_memory=False)
+    except (ValueError, UnicodeDecodeError):
+        return None
+    columns = ", ".join(_column(table[name], str(name)) for name in list(table.columns)[:_MOST_COLUMNS])
+    if len(table.columns) > _MOST_COLUMNS:
+        columns += f", and {len(table.columns) - _MOST_COLUMNS} more"
+    rows = table.iloc[:2, :_MOST_COLUMNS].to_csv(index=False, header=False).strip()[:500]
+    return f"- {path.name}: table, {len(table)} rows\n  columns: {columns}\n  first rows:\n{rows}"
+
+
+def _column(values: object, name: str) -> str:
+    import pandas as pd
+
+    assert isinstance(values, pd.Series)
+    kind = "number" if pd.api.types.is_numeric_dtype(values) else "text"
+    missing = int(values.isna().sum())
+    return f"{name!r} {kind}" + (f" {missing} missing" if missing else "")
