@@ -1,0 +1,102 @@
+"""Comparing answers and finding them in what was printed: the checks that no model is asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])")
+_FIELD = re.compile(r"@(\w+)\[([^\]]*)\]")
+_TEMPLATE = re.compile(r"@(\w+)\[")
+
+
+def numbers_in(text: str) -> list[float]:
+    """The numbers of a text, thousands separators removed."""
+    return [float(found.replace(",", "")) for found in _NUMBER.findall(text)]
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Whether two answers say the same.
+
+    Fields of the form `@name[value]` are compared by name; a lone number by value, where the one with fewer decimals
+    counts as a rounding of the other; other texts by their words.
+    """
+    fields, others = dict(_FIELD.findall(one)), dict(_FIELD.findall(other))
+    if fields or others:
+        return fields.keys() == others.keys() and all(same_answer(v, others[k]) for k, v in fields.items())
+    left, right = _lone_number(one), _lone_number(other)
+    if left is not None and right is not None:
+        return _rounds_to(left, right)
+    return _words(one) == _words(other)
+
+
+def _lone_number(text: str) -> str | None:
+    found = _NUMBER.findall(text)
+    letters = re.sub(r"[^A-Za-z]", "", _NUMBER.sub("", text))
+    return found[0].replace(",", "") if len(found) == 1 and len(letters) <= 12 else None
+
+
+def _decimals(number: str) -> int:
+    mantissa = re.split(r"[eE]", number)[0]
+    return len(mantissa.partition(".")[2].rstrip("0"))
+
+
+def _rounds_to(one: str, other: str) -> bool:
+    a, b = float(one), float(other)
+    if math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12):
+        return True
+    places = min(_decimals(one), _decimals(other))
+    if places == 0:
+        return False
+    return abs(round(a, places) - round(b, places)) <= 1.01 * 10**-places and math.isclose(a, b, rel_tol=0.02)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def asked_fields(task: str) -> tuple[str, ...]:
+    """The names of the `@name[...]` fields that a task asks the answer to have."""
+    return tuple(dict.fromkeys(_TEMPLATE.findall(task)))
+
+
+def missing_fields(answer: str, task: str) -> tuple[str, ...]:
+    """Which of the asked fields an answer lacks or leaves empty."""
+    given = {name: value.strip() for name, value in _FIELD.findall(answer)}
+    return tuple(name for name in asked_fields(task) if not given.get(name))
+
+
+def claims_of(answer: str) -> tuple[str, ...]:
+    """The checkable pieces of an answer: field values, else numbers, else the answer itself when it is short."""
+    fields = [value.strip() for _, value in _FIELD.findall(answer)]
+    if fields:
+        return tuple(fields)
+    found = [n.replace(",", "") for n in _NUMBER.findall(answer)]
+    if found:
+        return tuple(dict.fromkeys(found))
+    return (answer.strip(),) if 0 < len(answer.strip()) <= 80 else ()
+
+
+def find_passage(claim: str, texts: Iterable[str]) -> str | None:
+    """The line of `texts` in which a claim stands: a number by value (or its rounding), other text by its words."""
+    number = claim if re.fullmatch(_NUMBER, claim) else None
+    wanted = _words(claim)
+    for text in texts:
+        for line in text.splitlines():
+            if number is not None:
+                if any(_rounds_to(number, n.replace(",", "")) for n in _NUMBER.findall(line)):
+                    return line.strip()[:300]
+            elif wanted and f" {wanted} " in f" {_words(line)} ":
+                return line.strip()[:300]
+    return None
+
+
+def largest_agreement(answers: Sequence[str]) -> list[int]:
+    """The positions of the largest group of answers that say the same; of equal groups the one that came first."""
+    best: list[int] = []
+    for answer in answers:
+        group = [position for position, other in enumerate(answers) if same_answer(answer, other)]
+        if len(group) > len(best):
+            best = group
+    return best
