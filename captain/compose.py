@@ -6,21 +6,20 @@ result. Every mistake becomes one `ConfigError` line that names the value and th
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import threading
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from captain.config import CaptainConfig, ModelSpec, Settings
+from captain.config import CaptainConfig
+from captain.diagnosis import describe_errors, is_setting, listed, setting_paths, unknown_name
 from captain.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def load_config(
         parsed = [_parse(text) for text in overrides]
         name = _check_groups(parsed, files)
         if scenario_required and name is None:
-            raise ConfigError(f"no scenario was given; add scenario=NAME, one of {_listed(files.options('scenario'))}")
+            raise ConfigError(f"no scenario was given; add scenario=NAME, one of {listed(files.options('scenario'))}")
         declared = _declared(parsed, files)
         texts = [_forced(override, declared) for override in parsed]
         tree = files.compose(texts)
@@ -98,31 +97,13 @@ def config_from(settings: CaptainConfig | Mapping[str, Any] | None) -> CaptainCo
             choices.append(f"{group}={files.checked(group, wanted.pop(group))}")
     unknown = [key for key, value in wanted.items() if key not in CaptainConfig.model_fields and value is not None]
     if unknown:
-        raise ConfigError(_unknown("setting", unknown[0], _paths(CaptainConfig)))
+        raise ConfigError(unknown_name("setting", unknown[0], setting_paths(CaptainConfig)))
     with _hydra():
         tree = files.compose(choices)
         for group in ("model", "embedding"):
             if "provider" in (wanted.get(group) or {}):
                 tree[group] = {}
         return _build(_merged(tree, wanted), files)
-
-
-def describe_errors(error: ValidationError, *, schema: type[BaseModel] = CaptainConfig, at: str = "") -> str:
-    """Renders what pydantic found as one line: key path, value and remedy of each fault (three at most)."""
-    faults = []
-    for fault in error.errors(include_url=False)[:3]:
-        path = ".".join(str(part) for part in (at, *fault["loc"]) if part != "")
-        message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        if fault["type"] == "extra_forbidden":
-            faults.append(_unknown("setting", path, _paths(schema, at)))
-        elif fault["type"] == "missing":
-            faults.append(f"the setting {path!r} is missing; give it a value")
-        else:
-            faults.append(f"wrong value {_short(fault['input'])} for {path!r}: {message}")
-    return "; ".join(faults)
-
-
-# --- files and composition -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -142,7 +123,7 @@ class _Files:
         """Gives the name back if the group has it."""
         known = self.options(group)
         if name.removesuffix(".yaml") not in known:
-            raise ConfigError(_unknown(group, name, known))
+            raise ConfigError(unknown_name(group, name, known))
         return name
 
     def compose(self, overrides: Sequence[str]) -> dict[str, Any]:
@@ -231,9 +212,6 @@ def _role_spec(value: Any, files: _Files) -> Any:
     return files.compose([f"model={files.checked('model', value)}"])["model"]
 
 
-# --- overrides -------------------------------------------------------------------------------------------------------
-
-
 def _parse(text: str) -> Override:
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
@@ -249,13 +227,9 @@ def _parse(text: str) -> Override:
         remedy = f"put the value in double quotes inside the argument: {argument}"
         raise ConfigError(f"cannot read the override {text!r}; {remedy}") from error
     if override.is_sweep_override():
-        raise ConfigError(
-            f"{text!r} is a sweep, for `captain run --multirun` only; put the value in quotes or brackets"
-        )
+        raise ConfigError(f"{text!r} is a sweep, for `captain run --multirun` only; or put the value in quotes")
     if override.key_or_group.partition("/")[0].partition(".")[0] == "hydra":
-        raise ConfigError(
-            f"{text!r} sets Hydra itself, which has no effect here; --config-dir adds a folder of configs"
-        )
+        raise ConfigError(f"{text!r} sets Hydra itself, which has no effect here; --config-dir adds a folder")
     return override
 
 
@@ -267,9 +241,7 @@ def _check_groups(overrides: Iterable[Override], files: _Files) -> str | None:
         if group not in GROUPS or override.is_delete() or override.package is not None:
             continue
         if isinstance(name, dict):
-            raise ConfigError(
-                f"{group}= takes the name of a file, not a mapping; set single values by {group}.KEY=VALUE"
-            )
+            raise ConfigError(f"{group}= takes the name of a file; set single values by {group}.KEY=VALUE")
         if name is not None:
             files.checked(group, str(name))
         if group == "scenario":
@@ -279,7 +251,7 @@ def _check_groups(overrides: Iterable[Override], files: _Files) -> str | None:
 
 def _declared(overrides: Sequence[Override], files: _Files) -> dict[str, Any]:
     """Composes with the choices of groups alone, to see which keys the files declare; runs inside `_hydra()`."""
-    if all(_in_schema(o.key_or_group) or o.key_or_group in GROUPS for o in overrides):
+    if all(is_setting(o.key_or_group) or o.key_or_group in GROUPS for o in overrides):
         return {}
     return files.compose([str(o.input_line) for o in overrides if o.key_or_group in GROUPS])
 
@@ -289,12 +261,12 @@ def _forced(override: Override, declared: Mapping[str, Any]) -> str:
     key, text = override.key_or_group, str(override.input_line)
     if key in GROUPS or override.is_delete():
         return text.lstrip("+")
-    if not _in_schema(key):
+    if not is_setting(key):
         root = key.partition(".")[0]
         known = _leaves({k: v for k, v in declared.items() if k not in CaptainConfig.model_fields})
         adds = override.is_add() or override.is_force_add()
         if key not in known and not (adds and root in declared and root not in CaptainConfig.model_fields):
-            raise ConfigError(_unknown("setting", key, [*_paths(CaptainConfig), *known]))
+            raise ConfigError(unknown_name("setting", key, [*setting_paths(CaptainConfig), *known]))
         return text
     return "++" + text.lstrip("+")
 
@@ -308,53 +280,6 @@ def _leaves(tree: Mapping[str, Any], at: str = "") -> list[str]:
     return paths
 
 
-# --- the schema as names ---------------------------------------------------------------------------------------------
-
-
-@cache
-def _paths(schema: type[BaseModel], at: str = "") -> tuple[str, ...]:
-    """Every dotted path of a schema; a free mapping ends in `.*`."""
-    prefix = f"{at}." if at else ""
-    paths: list[str] = []
-    for name, info in schema.model_fields.items():
-        path = prefix + name
-        paths.append(path)
-        inner = typing.get_args(info.annotation)
-        if typing.get_origin(info.annotation) is dict:
-            paths += [f"{path}.{key}" for key in typing.get_args(inner[0])] or [f"{path}.*"]
-            continue
-        for option in (info.annotation, *inner):
-            if isinstance(option, type) and issubclass(option, Settings):
-                paths += _paths(option, path)
-    return tuple(paths)
-
-
-def _in_schema(key: str) -> bool:
-    paths = _paths(CaptainConfig)
-    parent = key.rpartition(".")[0]
-    if key.startswith("roles.") and key.count(".") == 2:
-        return parent in paths and key.rpartition(".")[2] in ModelSpec.model_fields
-    return key in paths or f"{parent}.*" in paths
-
-
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    names = [option for option in known if not option.endswith(".*")]
-    same_end = [option for option in names if option.rpartition(".")[2] == name]
-    close = difflib.get_close_matches(name, names, n=1) or same_end
-    if close:
-        return f"unknown {kind} {name!r}; did you mean {close[0]!r}?"
-    return f"unknown {kind} {name!r}; known are {_listed(option for option in names if '.' not in option)}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 def _one_line(error: Exception) -> str:
     parts = [str(error), *([str(error.__cause__)] if error.__cause__ is not None else [])]
     lines = [line.strip() for part in parts for line in part.splitlines()]
@@ -362,9 +287,6 @@ def _one_line(error: Exception) -> str:
         lines = lines[: lines.index("Config search path:")]
     kept = [line for line in lines if line and not line.startswith(("full_key:", "object_type=", "See https"))]
     return "the configuration cannot be composed: " + " ".join(kept)
-
-
-# --- mappings --------------------------------------------------------------------------------------------------------
 
 
 def _nested(settings: Mapping[Any, Any]) -> dict[str, Any]:
