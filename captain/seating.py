@@ -1,0 +1,218 @@
+"""Seating an expert: from a profile to an AutoGen agent with its prompt, tools and view of the chat."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.base import ChatAgent, Response
+from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, StopMessage
+from autogen_core import CancellationToken
+from autogen_core.model_context import ChatCompletionContext
+from autogen_core.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+
+from captain.chat import EXECUTOR, USER
+from captain.config import TeamConfig
+from captain.errors import CaptainError
+from captain.library import AgentProfile
+from captain.planning import Role
+from captain.prompts import load_prompt
+from captain.tools import ToolSpec
+
+_CHARS_PER_TOKEN = 3.2
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A place in a team with the expert who holds it."""
+
+    name: str
+    """Unique in the team; a valid name for endpoints."""
+    role: Role
+    profile: AgentProfile
+    tools: tuple[ToolSpec, ...] = ()
+    agent: ChatAgent | None = None
+    """The user's own AutoGen agent; when absent one is made from the profile."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether this expert works blind to the others until every one has answered."""
+        return self.role.independent
+
+
+@dataclass
+class Fault:
+    """Where an expert leaves the error that ended its turn, so that the team's caller can raise it unharmed.
+
+    AutoGen turns an exception inside a group chat into a RuntimeError that holds only its text.
+    """
+
+    error: CaptainError | None = None
+
+
+class SeatView(ChatCompletionContext):
+    """What one expert sees: shared rules and task first, then itself, then as much of the chat as fits.
+
+    The order lets endpoints with a prefix cache reuse rules and task for each member of each team. While a seat is
+    blind, it sees only its own messages and what its own programs printed.
+    """
+
+    def __init__(self, rules: str, head: str, *, owner: str, budget: int, order: str, blind: Callable[[], bool]) -> None:
+        super().__init__()
+        self._rules = rules
+        self._head = head
+        self._owner = owner
+        self._budget = int(budget * _CHARS_PER_TOKEN)
+        self._order = order
+        self._blind = blind
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """Gives the messages for the next model call."""
+        opening, rest = self._split()
+        system: list[LLMMessage] = [SystemMessage(content=self._rules)]
+        if self._order == "profile_first":
+            system = [SystemMessage(content=f"{self._head}\n\n{self._rules}")]
+        else:
+            opening = [*opening[:-1], *_with_head(opening[-1:], self._head)]
+        room = self._budget - sum(_size(m) for m in [*system, *opening])
+        return [*system, *opening, *_fitting(rest, room)]
+
+    def _split(self) -> tuple[list[LLMMessage], list[LLMMessage]]:
+        opening, rest, author = [], [], ""
+        for message in self._messages:
+            if isinstance(message, UserMessage):
+                if not opening:
+                    opening.append(message)
+                    continue
+                hidden = message.source not in (USER, EXECUTOR) or (message.source == EXECUTOR and author != self._owner)
+                author = message.source if message.source != EXECUTOR else author
+                if hidden and self._blind():
+                    continue
+                if message.source not in (USER, EXECUTOR):
+                    message = UserMessage(content=f"{message.source}: {_text(message)}", source=message.source)
+            elif isinstance(message, AssistantMessage):
+                author = self._owner
+            rest.append(message)
+        return opening, rest
+
+
+def _with_head(opening: list[LLMMessage], head: str) -> list[LLMMessage]:
+    return [UserMessage(content=f"{_text(m)}\n\n{head}", source=USER) for m in opening]
+
+
+def _text(message: LLMMessage) -> str:
+    if isinstance(message, FunctionExecutionResultMessage):
+        return "\n".join(result.content for result in message.content)
+    return message.content if isinstance(message.content, str) else str(message.content)
+
+
+def _size(message: LLMMessage) -> int:
+    return len(_text(message)) + 12
+
+
+def _fitting(messages: list[LLMMessage], room: int) -> list[LLMMessage]:
+    """Keeps the newest messages that fit; a long one is cut in its middle before an old one is dropped."""
+    longest = max(room // 3, 400)
+    kept: list[LLMMessage] = []
+    for message in reversed(messages):
+        if isinstance(message, UserMessage | AssistantMessage) and isinstance(message.content, str):
+            message = message.model_copy(update={"content": _cut(message.content, longest)})
+        room -= _size(message)
+        if room < 0 and kept:
+            break
+        kept.append(message)
+    kept.reverse()
+    while kept and isinstance(kept[0], FunctionExecutionResultMessage):
+        kept.pop(0)  # its call was dropped, and endpoints refuse a result without its call
+    return kept
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n[... {len(text) - most} characters left out ...]\n{text[-most // 2 :]}"
+
+
+class Expert(AssistantAgent):
+    """An AutoGen assistant whose failures become a message of its team instead of an exception inside AutoGen."""
+
+    def __init__(self, name: str, client: ChatCompletionClient, *, fault: Fault, **settings: Any) -> None:
+        super().__init__(name, client, system_message=None, **settings)
+        self._fault = fault
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
+        """Takes one turn."""
+        try:
+            async for item in super().on_messages_stream(messages, cancellation_token):
+                yield item
+        except CaptainError as error:
+            self._fault.error = error
+            yield Response(chat_message=StopMessage(content=f"stopped: {error}", source=self.name))
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the seats of one team share."""
+
+    client: ChatCompletionClient
+    team: TeamConfig
+    context_window: int
+    reply_tokens: int
+    workspace: Path
+    method: str
+    runs_code: bool
+    fault: Fault
+    blind: Callable[[], bool]
+
+
+def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
+    """Makes the agent of a seat, or takes the user's own."""
+    if seat.agent is not None:
+        return seat.agent
+    others = [f"{other.name} ({other.profile.title})" for other in seats if other.name != seat.name]
+    company = f" Also in the team: {', '.join(others)}." if others and not seat.independent else ""
+    head = load_prompt(
+        "member_head",
+        name=seat.name,
+        title=seat.profile.title,
+        instructions=seat.profile.instructions.strip(),
+        others=company,
+    )
+    view = SeatView(
+        team_rules(table.method, runs_code=table.runs_code),
+        head,
+        owner=seat.name,
+        budget=table.context_window - table.reply_tokens - 200,
+        order=table.team.order,
+        blind=table.blind if seat.independent else lambda: False,
+    )
+    return Expert(
+        seat.name,
+        table.client,
+        fault=table.fault,
+        description=seat.profile.description,
+        model_context=view,
+        tools=[tool.bind(table.workspace) for tool in seat.tools] or None,
+        max_tool_iterations=table.team.max_tool_rounds,
+        reflect_on_tool_use=False,
+    )
+
+
+def team_rules(method: str, *, runs_code: bool) -> str:
+    """The rules that all members share, by what the subtask asks for."""
+    if method == "code":
+        return load_prompt("code_task_rules")
+    rules = "code_rules" if runs_code and method == "compute" else "talk_rules"
+    return load_prompt("team_rules", code_rules=load_prompt(rules))

@@ -1,0 +1,141 @@
+"""One team at work: an AutoGen group chat of seated experts and, when code may run, the executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from autogen_agentchat.base import TaskResult
+from autogen_agentchat.messages import BaseChatMessage, TextMessage
+from autogen_agentchat.teams import SelectorGroupChat
+from autogen_core.code_executor import CodeExecutor
+from autogen_core.models import ChatCompletionClient
+
+from captain.briefing import Brief
+from captain.chat import USER, ChatState, Message, Proposal
+from captain.evidence import largest_agreement
+from captain.examples import ExampleHarness, find_examples
+from captain.floor import Floor, FloorTermination
+from captain.programs import ProgramRunner
+from captain.prompts import load_prompt
+from captain.seating import Seat, Table, seat_agent
+
+_STRENGTH = {"examples": 3, "executed": 2, "tool": 2, "said": 1}
+
+
+@dataclass(frozen=True)
+class ChatOutcome:
+    """What one round of a team came to."""
+
+    answer: str
+    proposals: tuple[Proposal, ...]
+    agreeing: int
+    """How many independent proposals say the same as the answer."""
+    stop_reason: str
+    state: ChatState
+    thread: tuple[Message, ...]
+
+
+@dataclass
+class Team:
+    """A team that can be sent to work several times in a row; its members remember earlier rounds."""
+
+    seats: Sequence[Seat]
+    table: Table
+    brief: Brief
+    floor: Floor
+    executor: CodeExecutor | None
+    speaker: ChatCompletionClient
+    listener: Callable[[Message], None] = lambda message: None
+
+    def __post_init__(self) -> None:
+        entry_point = self.brief.entry_point if self.table.method == "code" else None
+        self.floor.entry_point = entry_point
+        examples = find_examples(self.brief.task, entry_point) if entry_point else ()
+        self._harness = ExampleHarness(examples) if examples else None
+        self._chat = self._assemble()
+
+    def _assemble(self) -> SelectorGroupChat | None:
+        members = [seat_agent(seat, self.seats, self.table) for seat in self.seats]
+        if self.executor is not None:
+            members.append(ProgramRunner(self.executor, task=self.brief.task, harness=self._harness))
+        self._solo = members[0] if len(members) == 1 else None
+        if self._solo is not None:
+            return None
+        return SelectorGroupChat(
+            members,
+            model_client=self.speaker,
+            selector_func=self.floor.next_speaker,
+            termination_condition=FloorTermination(self.floor),
+            selector_prompt=load_prompt("select_speaker"),
+            allow_repeated_speaker=True,
+            max_selector_attempts=1,
+        )
+
+    async def run(self, message: str) -> ChatOutcome:
+        """Sends the team to work and gives what it came to.
+
+        Raises:
+            CaptainError: what ended a member's turn: a model that failed for good, or a limit of the run.
+        """
+        stop_reason = await (self._run_solo(message) if self._chat is None else self._run_chat(self._chat, message))
+        if self.floor.fault.error is not None:
+            raise self.floor.fault.error
+        return self._outcome(stop_reason)
+
+    async def _run_chat(self, chat: SelectorGroupChat, message: str) -> str:
+        result: TaskResult | None = None
+        async for item in chat.run_stream(task=TextMessage(content=message, source=USER)):
+            if isinstance(item, TaskResult):
+                result = item
+            else:
+                self.listener(item)
+        return (result.stop_reason if result else None) or "stopped"
+
+    async def _run_solo(self, message: str) -> str:
+        """The fast path: one expert, nothing to run, so no group chat is needed."""
+        opening = TextMessage(content=message, source=USER)
+        self.floor.thread.append(opening)
+        assert self._solo is not None
+        for _ in range(self.table.team.max_repairs + 1):
+            async for item in self._solo.run_stream(task=opening, output_task_messages=False):
+                if not isinstance(item, TaskResult):
+                    self.floor.thread.append(item)
+                    self.listener(item)
+            state = self.floor.state()
+            if state.proposals or self.floor.fault.error or (state.last and not state.idle_now):
+                break
+            opening = TextMessage(content="Your reply was empty. Answer the task.", source=USER)
+        return "finished" if self.floor.state().proposals else "answered without a finish"
+
+    def _outcome(self, stop_reason: str) -> ChatOutcome:
+        state = self.floor.state()
+        proposals = sorted(
+            state.proposals.values(), key=lambda p: (-_STRENGTH[p.basis], self.floor.names.index(p.member))
+        )
+        group = largest_agreement([p.answer for p in proposals])
+        answer = proposals[group[0]].answer if group else self._last_resort(state)
+        return ChatOutcome(
+            answer=answer,
+            proposals=tuple(proposals),
+            agreeing=len(group),
+            stop_reason=stop_reason,
+            state=state,
+            thread=tuple(self.floor.thread),
+        )
+
+    def _last_resort(self, state: ChatState) -> str:
+        """What to answer with when nobody finished: the best program, the last output, the last words."""
+        if self.floor.entry_point is not None and state.runs:
+            best = max(state.runs, key=lambda run: (run.examples_held, run.ok))
+            return best.code
+        for run in reversed(state.runs):
+            if run.ok and run.output.strip():
+                return run.output.strip().splitlines()[-1][:500]
+        said = [m for m in self.floor.thread if isinstance(m, BaseChatMessage) and m.source in self.floor.names]
+        return text_or_empty(said[-1]) if said else ""
+
+
+def text_or_empty(message: BaseChatMessage) -> str:
+    """The words of a message, cut to a length that fits a report."""
+    return message.to_text().strip()[:2000]
