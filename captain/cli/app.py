@@ -1,0 +1,140 @@
+"""The commands and their options. Each body imports what it needs when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="captain",
+    help="A Captain splits a task, seats teams of experts from a library, and answers with evidence.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # rich help would cost every `--help` a fifth of a second
+    pretty_exceptions_enable=False,
+)
+library = typer.Typer(help="Look into the libraries of experts and tools.", no_args_is_help=True)
+models = typer.Typer(help="List, fetch and verify the weights of the embedded models.", no_args_is_help=True)
+app.add_typer(library, name="library")
+app.add_typer(models, name="models")
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+ConfigDir = Annotated[
+    Path | None, typer.Option("--config-dir", metavar="DIR", help="A folder with more model/ and scenario/ files.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="OVERRIDES", help="Settings, such as model=embedded_small team.max_turns=6."),
+]
+
+
+@app.command()
+def solve(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TEXT OVERRIDES", help="The task (- reads it from stdin), then settings."),
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", metavar="PATH", help="Read the task from a file.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Option("--files", metavar="F", help="A file to hand over with the task; repeatable.")
+    ] = None,
+    config_dir: ConfigDir = None,
+    as_json: Json = False,
+) -> int:
+    """Solve one task and show the answer with its evidence.
+
+    Exit code: 0 for solved or unverified, 1 for failed or stopped, 2 for wrong input.
+    """
+    from captain.cli.solve import solve_task
+
+    return solve_task(words or [], file=file, files=files or [], config_dir=config_dir, as_json=as_json)
+
+
+@app.command()
+def run(
+    overrides: Overrides = None,
+    multirun: Annotated[
+        bool, typer.Option("--multirun", "-m", help="Run every combination of comma lists and ranges in the settings.")
+    ] = False,
+    config_dir: ConfigDir = None,
+    as_json: Json = False,
+) -> int:
+    """Run a scenario: scenario=NAME and settings."""
+    from captain.cli.run import run_scenarios
+
+    return run_scenarios(overrides or [], multirun=multirun, config_dir=config_dir, as_json=as_json)
+
+
+@app.command()
+def doctor(overrides: Overrides = None, config_dir: ConfigDir = None, as_json: Json = False) -> int:
+    """Check whether tasks can be solved here, and say what to do about what is missing."""
+    from captain.cli.doctor import examine
+
+    return examine(overrides or [], config_dir=config_dir, as_json=as_json)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from importlib.metadata import version as installed
+
+    typer.echo(installed("captain-agents"))
+
+
+@library.command("list")
+def library_list(overrides: Overrides = None, config_dir: ConfigDir = None, as_json: Json = False) -> None:
+    """List all experts and tools."""
+    from captain.cli.library import show_library
+
+    show_library(overrides or [], config_dir=config_dir, as_json=as_json)
+
+
+@library.command("search")
+def library_search(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is looked for, in plain words.")],
+    overrides: Overrides = None,
+    of: Annotated[str, typer.Option("--of", metavar="expert|tool", help="What to look for.")] = "expert",
+    top: Annotated[int, typer.Option("--top", metavar="K", min=1, help="How many hits to show.")] = 5,
+    config_dir: ConfigDir = None,
+    as_json: Json = False,
+) -> None:
+    """Search experts or tools by meaning."""
+    from captain.cli.library import search_library
+
+    search_library(text, overrides or [], of=of, top=top, config_dir=config_dir, as_json=as_json)
+
+
+@models.command("list")
+def models_list(overrides: Overrides = None, config_dir: ConfigDir = None, as_json: Json = False) -> None:
+    """List the weights that can be fetched, and which are here."""
+    from captain.cli.models import show_weights
+
+    show_weights(overrides or [], config_dir=config_dir, as_json=as_json)
+
+
+@models.command("fetch")
+def models_fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `captain models list`.")],
+    overrides: Overrides = None,
+    config_dir: ConfigDir = None,
+    as_json: Json = False,
+) -> None:
+    """Fetch weights into the cache and verify them."""
+    from captain.cli.models import fetch_weights
+
+    fetch_weights(name, overrides or [], config_dir=config_dir, as_json=as_json)
+
+
+@models.command("verify")
+def models_verify(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="All that are here when absent.")] = None,
+    overrides: Overrides = None,
+    config_dir: ConfigDir = None,
+    as_json: Json = False,
+) -> int:
+    """Check fetched weights against their SHA-256; exit code 1 when one differs."""
+    from captain.cli.models import verify_weights
+
+    return verify_weights(name, overrides or [], config_dir=config_dir, as_json=as_json)
