@@ -24,12 +24,6 @@ STYLES = {
     "tool_call": "cyan",
     "model_call": "dim",
 }
-    "finished": "bold green",
-    "reviewed": "magenta",
-    "execution": "cyan",
-    "tool_call": "cyan",
-    "model_call": "dim",
-}
 
 
 def prepare_streams() -> None:
