@@ -41,7 +41,9 @@ class Brief:
     @property
     def asks_for_code(self) -> bool:
         """Whether the task asks for a program, by its words."""
-        return bool(self.entry_point or re.search(r"\b(function|program|script|code|class|implement)\b", self.task, re.I))
+        return bool(
+            self.entry_point or re.search(r"\b(function|program|script|code|class|implement)\b", self.task, re.I)
+        )
 
     def text(self) -> str:
         """The task and its files."""

@@ -143,9 +143,7 @@ class Casting:
         record = CastRecord(role=role.text, chosen=profile.name, reason=reason, candidates=candidates)
         return role, profile, None, record
 
-    async def _choose(
-        self, role: Role, subtask: Subtask, hits: Sequence[Hit[AgentProfile]]
-    ) -> tuple[int | None, str]:
+    async def _choose(self, role: Role, subtask: Subtask, hits: Sequence[Hit[AgentProfile]]) -> tuple[int | None, str]:
         lead = hits[0].dense - hits[1].dense if len(hits) > 1 else 1.0
         if lead >= self.config.library.margin or role.independent:
             return 0, f"leads by {lead:.3f}" if len(hits) > 1 else "the only one above the threshold"

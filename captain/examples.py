@@ -101,7 +101,11 @@ def _literal_at(text: str, start: int) -> str | None:
         end = _closing(rest, 0)
         candidate = rest[: end + 1] if end is not None else ""
     else:
-        token = re.match(r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|True|False|None)", rest, re.I)
+        token = re.match(
+            r"(\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|[+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|True|False|None)",
+            rest,
+            re.I,
+        )
         candidate = token.group(1) if token else ""
         candidate = {"true": "True", "false": "False", "none": "None"}.get(candidate.lower(), candidate)
     try:
@@ -119,7 +123,7 @@ def _is_expression(source: str) -> bool:
     return True
 
 
-_HARNESS = '''
+_HARNESS = """
 
 def _run_examples_(cases, mark):
     import ast, math
@@ -145,7 +149,7 @@ def _run_examples_(cases, mark):
             right = repr(got) == expected or str(got) == expected
         print(mark, "HOLD" if right else "FAIL", call if right else f"{call} gave {got!r:.300}, expected {expected}")
 
-'''
+"""
 
 
 @dataclass(frozen=True)

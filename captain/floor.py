@@ -42,9 +42,7 @@ class Floor:
     def _exhausted(self, state: ChatState, name: str) -> bool:
         tries = self.team.max_repairs + 1
         return (
-            state.failures.get(name, 0) >= tries
-            or state.idle.get(name, 0) >= 2
-            or state.turns.get(name, 0) > tries + 2
+            state.failures.get(name, 0) >= tries or state.idle.get(name, 0) >= 2 or state.turns.get(name, 0) > tries + 2
         )
 
     def _waiting(self, state: ChatState) -> list[str]:
@@ -111,7 +109,8 @@ class Floor:
         found = [
             name
             for name in self.names
-            if name != author and re.search(rf"(?:@{re.escape(name)}\b|^\W*{re.escape(name)}\s*[,:])", text, re.M | re.I)
+            if name != author
+            and re.search(rf"(?:@{re.escape(name)}\b|^\W*{re.escape(name)}\s*[,:])", text, re.M | re.I)
         ]
         return found
 

@@ -42,7 +42,9 @@ class Run:
             (folder / "work").mkdir(parents=True)
             run = cls(folder.resolve())
         except OSError as error:
-            raise ConfigError(f"cannot write a run into {str(runs_dir)!r} ({error.strerror}); set runs_dir=FOLDER") from None
+            raise ConfigError(
+                f"cannot write a run into {str(runs_dir)!r} ({error.strerror}); set runs_dir=FOLDER"
+            ) from None
         run._write_file("config.yaml", _yaml(config.model_dump(mode="json", exclude_none=True)))
         run.finish({"status": "running"}, close=False)
         return run

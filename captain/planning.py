@@ -147,7 +147,9 @@ def _with_known_method(plan: Plan, brief: Brief) -> Plan:
     method = only.method
     if brief.entry_point:
         method = "code"
-    elif method != "compute" and (brief.tables or (_ASKS_FOR_NUMBER.search(brief.task) and re.search(r"\d", brief.task))):
+    elif method != "compute" and (
+        brief.tables or (_ASKS_FOR_NUMBER.search(brief.task) and re.search(r"\d", brief.task))
+    ):
         method = "compute"
     elif method == "code" and not brief.asks_for_code:
         method = "compute"

@@ -33,6 +33,18 @@ class RoleUsage(Record):
     usd: float | None = None
     """Money, or None where a price is not known."""
 
+    def plus(self, other: RoleUsage) -> RoleUsage:
+        """The sum of two."""
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return RoleUsage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            seconds=self.seconds + other.seconds,
+            usd=usd,
+        )
+
 
 class Usage(RoleUsage):
     """What a whole tree of teams spent. For a result, `seconds` is the wall clock of the solve."""

@@ -114,7 +114,9 @@ def _issues(subtask: Subtask, outcome: ChatOutcome, brief: Brief) -> tuple[str, 
         issues.append(f"Nobody finished with an answer.{reason}")
     lacking = missing_fields(outcome.answer, brief.task)
     if lacking and outcome.answer.strip():
-        issues.append("The answer lacks " + ", ".join(f"@{name}[...]" for name in lacking) + ", which the task asks for.")
+        issues.append(
+            "The answer lacks " + ", ".join(f"@{name}[...]" for name in lacking) + ", which the task asks for."
+        )
     runs = [run for run in outcome.state.runs if run.examples_total]
     if runs and subtask.method == "code" and not any(run.examples_held == run.examples_total for run in runs):
         issues.append("Not all examples of the task hold for the program.")

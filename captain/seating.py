@@ -67,7 +67,9 @@ class SeatView(ChatCompletionContext):
     blind, it sees only its own messages and what its own programs printed.
     """
 
-    def __init__(self, rules: str, head: str, *, owner: str, budget: int, order: str, blind: Callable[[], bool]) -> None:
+    def __init__(
+        self, rules: str, head: str, *, owner: str, budget: int, order: str, blind: Callable[[], bool]
+    ) -> None:
         super().__init__()
         self._rules = rules
         self._head = head
@@ -94,7 +96,9 @@ class SeatView(ChatCompletionContext):
                 if not opening:
                     opening.append(message)
                     continue
-                hidden = message.source not in (USER, EXECUTOR) or (message.source == EXECUTOR and author != self._owner)
+                hidden = message.source not in (USER, EXECUTOR) or (
+                    message.source == EXECUTOR and author != self._owner
+                )
                 author = message.source if message.source != EXECUTOR else author
                 if hidden and self._blind():
                     continue

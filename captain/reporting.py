@@ -1,0 +1,43 @@
+"""One place that tells the journal and every listener what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from captain.events import Event, EventKind
+from captain.journal import Run
+from captain.results import Result
+
+if TYPE_CHECKING:
+    from captain.models import ModelCall
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Writes events into a run's journal and hands them to a listener."""
+
+    run: Run
+    listener: Listener = lambda event: None
+
+    def event(
+        self, kind: EventKind, text: str, *, subtask: str | None = None, source: str | None = None, **data: Any
+    ) -> None:
+        """Tells one step."""
+        self.run.write(kind, text=text, subtask=subtask, source=source, **data)
+        self.listener(Event(kind=kind, text=text, subtask=subtask, source=source, data=data))
+
+    def model_call(self, call: ModelCall) -> None:
+        """Tells one call of a model."""
+        usage = call.usage
+        self.run.write("model_call", **call.to_dict())
+        text = f"{call.role}: {usage.prompt_tokens} + {usage.completion_tokens} tokens, {call.seconds:.1f} s"
+        self.listener(Event(kind="model_call", text=text, source=call.role, data={"model": call.model}))
+
+    def finished(self, result: Result) -> None:
+        """Tells the end."""
+        self.run.write("finished", status=result.status, stop_reason=result.stop_reason)
+        self.listener(Event(kind="finished", text=f"{result.status}: {result.stop_reason}", result=result))

@@ -1,0 +1,181 @@
+"""The work on one subtask: cast, chat, review, and acting on the verdict, all bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autogen_agentchat.messages import BaseChatMessage, ToolCallExecutionEvent, ToolCallRequestEvent
+from autogen_core.code_executor import CodeExecutor
+from autogen_core.models import ChatCompletionClient
+
+from captain.briefing import Brief
+from captain.casting import Casting
+from captain.chat import EXECUTOR, USER, Message, text_of
+from captain.config import CaptainConfig, ModelSpec
+from captain.config import Role as ModelRole
+from captain.floor import Floor
+from captain.planning import Subtask
+from captain.prompts import load_prompt
+from captain.reporting import Reporter
+from captain.results import SubtaskReport
+from captain.review import Reflection, Reflector
+from captain.seating import Fault, Table
+from captain.team import ChatOutcome, Team
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the work on every subtask of a run shares."""
+
+    config: CaptainConfig
+    brief: Brief
+    casting: Casting
+    executor: CodeExecutor | None
+    workspace: Path
+    reporter: Reporter
+    clients: Callable[[ModelRole], ChatCompletionClient]
+    specs: Callable[[ModelRole], ModelSpec]
+
+
+@dataclass
+class SubtaskWork:
+    """One subtask on its way to a report; `best` holds what there is when a limit ends the run."""
+
+    subtask: Subtask
+    around: Surroundings
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Answers of the subtasks this one depends on, by their goals."""
+    best: SubtaskReport | None = None
+    _checked_back: bool = False
+
+    async def run(self) -> SubtaskReport:
+        """Works until the answer is accepted or the attempts are used up.
+
+        Raises:
+            CaptainError: a model failed for good or a limit was reached; `best` holds what was there.
+        """
+        team = await self._build()
+        message, previous, without = self._opening(), None, []
+        reflection: Reflection | None = None
+        for attempt in range(1, self.around.config.walk.max_attempts + 1):
+            outcome = await team.run(message)
+            reflection = await self._review(outcome, previous)
+            self._note(reflection, outcome, attempt, team)
+            if self._must_check_back(reflection, outcome):
+                self._checked_back = True
+                before = reflection
+                outcome = await team.run(self._check_back(reflection, previous))
+                reflection = await self._review(outcome, before.answer)
+                if not reflection.answer.strip():
+                    reflection = before
+                self._note(reflection, outcome, attempt, team)
+            if reflection.verdict in ("accept", "replan"):
+                break
+            previous = reflection.answer
+            if reflection.verdict == "recast":
+                without = [*without, team.seats[0].profile.name]
+                team = await self._build(without)
+                message = self._opening(issues=reflection.issues)
+            else:
+                message = load_prompt("retry", answer=previous[:500], issues=_bullets(reflection.issues))
+        assert self.best is not None
+        self.around.reporter.event(
+            "subtask_done", f"{self.best.verdict}: {self.best.answer[:200]}", subtask=self.subtask.id
+        )
+        return self.best
+
+    async def _build(self, without: list[str] | None = None) -> Team:
+        around = self.around
+        cast = await around.casting.cast(self.subtask, without=without or [])
+        for record in cast.records:
+            data = record.model_dump(mode="json")
+            around.reporter.event("cast", f"{record.role} -> {record.chosen}", subtask=self.subtask.id, **data)
+        runs_code = around.executor is not None and self.subtask.method != "recall"
+        fault = Fault()
+        entry_point = around.brief.entry_point if self.subtask.method == "code" else None
+        floor = Floor(cast.seats, around.config.team, runs_code, entry_point, fault)
+        spec = around.specs("expert")
+        table = Table(
+            client=around.clients("expert"),
+            team=around.config.team,
+            context_window=spec.context_window,
+            reply_tokens=spec.max_output_tokens,
+            workspace=around.workspace,
+            method=self.subtask.method,
+            runs_code=runs_code,
+            fault=fault,
+            blind=floor.blind,
+        )
+        return Team(
+            seats=cast.seats,
+            table=table,
+            brief=around.brief,
+            floor=floor,
+            executor=around.executor if runs_code else None,
+            speaker=around.clients("speaker"),
+            listener=self._listen,
+        )
+
+    def _opening(self, issues: tuple[str, ...] = ()) -> str:
+        parts = [self.around.brief.text()]
+        if self.subtask.goal != self.around.brief.task:
+            parts.append(f"YOUR PART\n{self.subtask.goal}")
+        parts += [f"RESULT OF AN EARLIER PART ({goal[:200]})\n{answer}" for goal, answer in self.inputs.items()]
+        if issues:
+            parts.append(f"AN EARLIER TEAM FAILED\n{_bullets(issues)}")
+        return "\n\n".join(parts)
+
+    async def _review(self, outcome: ChatOutcome, previous: str | None) -> Reflection:
+        around = self.around
+        reflector = Reflector(around.clients("reflector"), around.specs("reflector"), around.config.walk, around.brief)
+        reflection = await reflector.review(self.subtask, outcome, previous=previous)
+        text = f"{reflection.verdict} by {reflection.decided_by}: {reflection.answer[:160]}"
+        around.reporter.event("reviewed", text, subtask=self.subtask.id, **reflection.model_dump(mode="json"))
+        return reflection
+
+    def _must_check_back(self, reflection: Reflection, outcome: ChatOutcome) -> bool:
+        doubtful = bool(reflection.contradictions) or reflection.changed_since_last
+        settled = any(evidence.kind in ("agreement", "examples") for evidence in reflection.evidence)
+        has_answer = bool(reflection.answer.strip())
+        return doubtful and has_answer and not settled and not self._checked_back and reflection.verdict != "replan"
+
+    def _check_back(self, reflection: Reflection, previous: str | None) -> str:
+        if reflection.contradictions:
+            reason = f"members disagree ({reflection.contradictions[0][:300]})."
+        else:
+            reason = f"it was {previous[:200] if previous else 'different'} before."
+        return load_prompt("check_back", answer=reflection.answer[:500], reason=reason)
+
+    def _note(self, reflection: Reflection, outcome: ChatOutcome, attempt: int, team: Team) -> None:
+        self.best = SubtaskReport(
+            id=self.subtask.id,
+            goal=self.subtask.goal,
+            team=[seat.name for seat in team.seats],
+            verdict=reflection.verdict,
+            answer=reflection.answer,
+            evidence=list(reflection.evidence),
+            issues=list(reflection.issues),
+            unsupported_claims=list(reflection.unsupported_claims),
+            attempts=attempt,
+            stop_reason=outcome.stop_reason,
+        )
+
+    def _listen(self, message: Message) -> None:
+        reporter, subtask = self.around.reporter, self.subtask.id
+        if isinstance(message, ToolCallRequestEvent):
+            for call in message.content:
+                text = f"{call.name}({call.arguments})"
+                reporter.event("tool_call", text, subtask=subtask, source=message.source, tool=call.name)
+        elif isinstance(message, ToolCallExecutionEvent):
+            for result in message.content:
+                data = {"tool": result.name, "result": result.content, "is_error": result.is_error}
+                reporter.event("tool_call", f"{result.name} -> {result.content[:200]}", subtask=subtask, **data)
+        elif isinstance(message, BaseChatMessage) and message.source != USER:
+            text, source = text_of(message), message.source
+            reporter.event("execution" if source == EXECUTOR else "message", text, subtask=subtask, source=source)
+
+
+def _bullets(lines: tuple[str, ...]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or "- It is not supported by what was run."
