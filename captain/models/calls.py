@@ -1,0 +1,147 @@
+"""What is known about a model call: its record, its hash and the sum over all calls of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from captain.config import ModelSpec, Price
+from captain.results import RoleUsage, Usage
+
+if TYPE_CHECKING:
+    from autogen_core.models import LLMMessage
+
+
+@dataclass(frozen=True, slots=True)
+class CallUsage:
+    """Tokens of one call."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    """The part of `prompt_tokens` that came from the endpoint's prefix cache."""
+    estimated: bool = False
+    """The endpoint did not count; the numbers are our estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a model, as journals and observers see it. It never holds a key."""
+
+    role: str
+    model: str
+    """Name of the specification, as configs call it."""
+    request_hash: str
+    """SHA-256 over everything that shapes the reply; equal requests have equal hashes."""
+    text: str = ""
+    tool_calls: tuple[Mapping[str, str], ...] = ()
+    """Requested tool calls: id, name and arguments (JSON text) of each."""
+    thought: str | None = None
+    finish_reason: str = ""
+    usage: CallUsage = field(default_factory=CallUsage)
+    usd: float | None = None
+    seconds: float = 0.0
+    """Time the endpoint took, over all attempts, without queueing and pauses between attempts."""
+    attempts: int = 1
+    error: str | None = None
+    """Why the call failed for good; None when it was answered."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives the record as JSON data."""
+        return asdict(self)
+
+
+def cost(usage: CallUsage, price: Price | None) -> float | None:
+    """Says what a call cost in US dollars, or None where the price is not known."""
+    if price is None:
+        return None
+    cached_price = price.prompt if price.cached_prompt is None else price.cached_prompt
+    fresh = usage.prompt_tokens - usage.cached_tokens
+    total = fresh * price.prompt + usage.cached_tokens * cached_price + usage.completion_tokens * price.completion
+    return total / 1e6
+
+
+def request_hash(
+    spec: ModelSpec,
+    *,
+    messages: Sequence[LLMMessage],
+    tools: Sequence[Mapping[str, Any]],
+    tool_choice: str,
+    arguments: Mapping[str, Any],
+) -> str:
+    """Hashes everything that shapes a reply, and nothing that does not (addresses, keys, time-outs)."""
+    model = [spec.provider, spec.model, spec.weights, spec.native_tools]
+    texts = [_message_data(message) for message in messages]
+    data = json.dumps([model, texts, list(tools), tool_choice, dict(arguments)], sort_keys=True, default=str)
+    return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _message_data(message: LLMMessage) -> Any:
+    content: Any = message.content
+    if isinstance(content, str):
+        return [message.type, getattr(message, "source", ""), content]
+    return message.model_dump(mode="json")
+
+
+class Meter:
+    """Adds up calls, tokens, time and money, per role and in all. Safe between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._roles: dict[str, RoleUsage] = {}
+        self._under_way = 0
+
+    def begin(self) -> None:
+        """Notes that a request goes out."""
+        with self._lock:
+            self._under_way += 1
+
+    def end(self) -> None:
+        """Notes that a request came back, whatever came of it."""
+        with self._lock:
+            self._under_way -= 1
+
+    @property
+    def under_way(self) -> int:
+        """Requests that are out at this moment."""
+        return self._under_way
+
+    def add(self, call: ModelCall) -> None:
+        """Counts a call that was answered."""
+        used = call.usage
+        with self._lock:
+            old = self._roles.get(call.role, RoleUsage(usd=0.0))
+            self._roles[call.role] = RoleUsage(
+                calls=old.calls + 1,
+                prompt_tokens=old.prompt_tokens + used.prompt_tokens,
+                completion_tokens=old.completion_tokens + used.completion_tokens,
+                cached_tokens=old.cached_tokens + used.cached_tokens,
+                seconds=old.seconds + call.seconds,
+                usd=_plus(old.usd, call.usd),
+            )
+
+    def usage(self) -> Usage:
+        """Gives what was spent until now; `usd` is None as soon as one used model has no known price."""
+        with self._lock:
+            roles = dict(self._roles)
+        total = Usage(usd=0.0, by_role=roles)
+        for one in roles.values():
+            total = total.model_copy(
+                update={
+                    "calls": total.calls + one.calls,
+                    "prompt_tokens": total.prompt_tokens + one.prompt_tokens,
+                    "completion_tokens": total.completion_tokens + one.completion_tokens,
+                    "cached_tokens": total.cached_tokens + one.cached_tokens,
+                    "seconds": total.seconds + one.seconds,
+                    "usd": _plus(total.usd, one.usd),
+                }
+            )
+        return total
+
+
+def _plus(left: float | None, right: float | None) -> float | None:
+    return None if left is None or right is None else left + right
