@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from captain.embeddings.embedding import Embedding, folder_print
 
 if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # the package ships no types
     from tokenizers import Tokenizer
 
     from captain.embeddings.embedding import Matrix
@@ -47,6 +48,12 @@ class MiniLMEmbedding(Embedding):
 
         return Path(ensure(_WEIGHTS, self.weights))
 
+    @cached_property
+    def _threads(self) -> ThreadpoolController:
+        from threadpoolctl import ThreadpoolController
+
+        return ThreadpoolController()
+
     def _load(self) -> Tokenizer:
         import numpy as np
         from safetensors.numpy import load_file
@@ -77,7 +84,10 @@ class MiniLMEmbedding(Embedding):
         encodings = self._tokenizer.encode_batch(list(texts))
         tokens = np.array([encoding.ids for encoding in encodings])
         mask = np.array([encoding.attention_mask for encoding in encodings], np.float32)
-        hidden = self._forward(tokens, mask)
+        # Beside other busy processes (a local language model, say) the threads of BLAS wait for each other: measured
+        # 325 ms instead of 10 for one query. One thread is as fast on short texts and never collapses.
+        with self._threads.limit(limits=1, user_api="blas"):
+            hidden = self._forward(tokens, mask)
         summed: Matrix = (hidden * mask[:, :, None]).sum(axis=1)
         mean: Matrix = summed / np.maximum(mask.sum(axis=1, keepdims=True), 1)
         return mean
@@ -126,11 +136,26 @@ class MiniLMEmbedding(Embedding):
 
 
 def _gelu(value: Matrix) -> Matrix:
-    """The exact form, by the error function: the tanh form is off by more than the agreement asked for."""
-    from scipy.special import erf
+    """The exact form, with the error function after Abramowitz and Stegun, 7.1.26 (off by 1.5e-7 at most).
 
-    scaled: Matrix = erf(value * 0.7071067811865476)
-    scaled += 1
-    scaled *= value
-    scaled *= 0.5
-    return scaled
+    The tanh form is off by more than the agreement asked for; SciPy's function takes four times as long.
+    """
+    import numpy as np
+
+    scaled = np.abs(value)
+    scaled *= np.float32(0.7071067811865476)
+    ratio = scaled * np.float32(0.3275911)
+    ratio += 1
+    np.reciprocal(ratio, out=ratio)
+    result: Matrix = ratio * np.float32(1.061405429)
+    for coefficient in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        result += np.float32(coefficient)
+        result *= ratio
+    scaled *= scaled
+    result *= np.exp(np.negative(scaled, out=scaled), out=scaled)
+    np.subtract(1, result, out=result)
+    np.copysign(result, value, out=result)
+    result += 1
+    result *= value
+    result *= np.float32(0.5)
+    return result
