@@ -1,0 +1,154 @@
+"""Profiles of experts: what one says, and where they are read from."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from captain.config import Role
+from captain.errors import ConfigError
+from captain.library.profile_files import FoundEntry, entries_in
+from captain.library.spelling import did_you_mean, neighbours
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+
+
+class AgentProfile(BaseModel):
+    """One expert of the library."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    """Unique; ASCII letters, digits and underscores, so that every provider accepts it as the name of a speaker."""
+    title: Text
+    domain: Text
+    description: Text
+    """For others: what the expert can do. It is what a search compares."""
+    instructions: Text
+    """For the expert: how to work."""
+    tools: tuple[str, ...] = ()
+    """Names of tools that the expert always gets."""
+    tools_query: str | None = None
+    """Words to search the tool library with; the role's description when absent."""
+    role: Role = "expert"
+    """Whose model speaks for the expert."""
+    kind: Literal["assistant", "coder"] = "assistant"
+    """A coder's code blocks are executed."""
+    tags: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    """Tasks that the expert is right for."""
+    version: int = Field(default=1, ge=1)
+    origin: Literal["packaged", "user", "written"] = "packaged"
+
+    def meaning(self) -> str:
+        """The text that stands for the expert in a comparison of meanings."""
+        return f"{self.title}: {self.description}"
+
+    def words(self) -> str:
+        """The text whose words a search compares."""
+        return " ".join([self.title, self.domain, self.description, *self.tags, *self.examples])
+
+
+@dataclass(frozen=True)
+class FoundProfile:
+    """A profile and the place it was read from."""
+
+    profile: AgentProfile
+    where: str
+
+
+def load_profiles(sources: Iterable[str]) -> list[AgentProfile]:
+    """Read the profiles of all sources, in order.
+
+    Args:
+        sources: Dotted packages that ship `profiles/*.yaml`, folders of YAML files, or single files.
+
+    Raises:
+        ConfigError: A source is missing or empty, a profile is wrong (file, line and field are named), or two profiles
+            have one name (both places are named).
+    """
+    return [found.profile for found in find_profiles(sources)]
+
+
+def find_profiles(sources: Iterable[str]) -> list[FoundProfile]:
+    """As `load_profiles`, with the place of each."""
+    found: list[FoundProfile] = []
+    for source in sources:
+        origin, paths = _files_of(source)
+        entries = [entry for path in paths for entry in entries_in(path)]
+        if not entries:
+            raise ConfigError(
+                f"library source {source!r} holds no profiles; expected YAML files with a list 'profiles'"
+            )
+        found += [_profile(entry, origin) for entry in entries]
+    check_names(found)
+    return found
+
+
+def find_written(folder: Path) -> list[FoundProfile]:
+    """The profiles that were written and kept in a user's library; none when the folder is missing."""
+    paths = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
+    return [_profile(entry, "written") for path in paths for entry in entries_in(path)]
+
+
+def check_names(found: Iterable[FoundProfile]) -> None:
+    """Refuse two profiles of one name, also when they differ in capitals only.
+
+    Raises:
+        ConfigError: Both places are named.
+    """
+    places: dict[str, FoundProfile] = {}
+    for item in found:
+        earlier = places.setdefault(item.profile.name.casefold(), item)
+        if earlier is not item:
+            packaged = " of the package" if earlier.profile.origin == "packaged" else ""
+            raise ConfigError(
+                f"{item.where}: the name {item.profile.name!r} is taken by the profile{packaged} at {earlier.where}; "
+                "choose another name"
+            )
+
+
+def _profile(entry: FoundEntry, origin: str) -> FoundProfile:
+    profile = entry.build(AgentProfile, {"origin": origin})
+    return FoundProfile(profile, entry.where())
+
+
+def _files_of(source: str) -> tuple[str, list[Traversable]]:
+    path = Path(source).expanduser()
+    package = _package_folder(source)
+    if package is not None:
+        return "packaged", _yaml_files(package.joinpath("profiles"))
+    if path.is_dir():
+        return "user", _yaml_files(path) or _yaml_files(path / "profiles")
+    if path.is_file():
+        return "user", [path]
+    if "/" in source or source.endswith((".yaml", ".yml")):
+        raise ConfigError(f"library source {source!r} does not exist; give a package, a folder or a YAML file")
+    hint = did_you_mean(source, neighbours(source))
+    raise ConfigError(f"library source {source!r} is neither a package nor a folder or file{hint}")
+
+
+def _package_folder(source: str) -> Traversable | None:
+    """The folder of an importable package; a mere folder in the working directory is none."""
+    if not all(part.isidentifier() for part in source.split(".")):
+        return None
+    try:
+        found = importlib.util.find_spec(source)
+    except ImportError:
+        return None
+    return files(source) if found is not None and found.origin is not None else None
+
+
+def _yaml_files(folder: Traversable) -> list[Traversable]:
+    if not folder.is_dir():
+        return []
+    wanted = [item for item in folder.iterdir() if item.is_file() and item.name.endswith((".yaml", ".yml"))]
+    return sorted(wanted, key=lambda item: item.name)
