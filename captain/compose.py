@@ -217,7 +217,7 @@ def _parse(text: str) -> Override:
     from hydra.errors import HydraException
 
     try:
-        override = OverridesParser.create().parse_override(text)
+        override = OverridesParser.create().parse_override(_with_free_key(text))
     except HydraException as error:
         key, equals, value = text.partition("=")
         if not equals:
@@ -231,6 +231,15 @@ def _parse(text: str) -> Override:
     if override.key_or_group.partition("/")[0].partition(".")[0] == "hydra":
         raise ConfigError(f"{text!r} sets Hydra itself, which has no effect here; --config-dir adds a folder")
     return override
+
+
+def _with_free_key(text: str) -> str:
+    """Writes `models.paths.NAME=PATH` as a mapping: the dots of a name such as `qwen2.5` are no levels."""
+    key, _, value = text.lstrip("+").partition("=")
+    for parent in (path.removesuffix(".*") for path in setting_paths(CaptainConfig) if path.endswith(".*")):
+        if key.startswith(f"{parent}.") and value:
+            return f"++{parent}={{{key.removeprefix(f'{parent}.')}: {value}}}"
+    return text
 
 
 def _check_groups(overrides: Iterable[Override], files: _Files) -> str | None:
@@ -302,7 +311,7 @@ def _nested(settings: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     return value

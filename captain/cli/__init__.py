@@ -49,7 +49,7 @@ def _unreachable(error: BaseException) -> bool:
     cause: BaseException | None = error if isinstance(error, ModelError) else None
     while cause is not None:
         # The clients' own classes are recognised by name: importing them here would cost every start.
-        if isinstance(cause, ConnectionError) or type(cause).__name__ in ("APIConnectionError", "ConnectError"):
-            return type(cause).__name__ != "APITimeoutError"
+        if type(cause).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"):
+            return True
         cause = cause.__cause__ or cause.__context__
     return False

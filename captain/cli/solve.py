@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from captain.cli.terminal import clean, notice, one_line, output, progress, say
 from captain.config import CaptainConfig
 from captain.errors import ConfigError
-from captain.events import Event
 from captain.results import Result
 
 ANSWERED = ("solved", "unverified")
@@ -35,13 +33,8 @@ def solve_task(
         if not path.exists():
             raise ConfigError(f"the file {str(path)!r} does not exist; --files takes existing files")
     with output(as_json) as emit:
-        config = load_config(overrides, config_dir=config_dir).captain
-        follower = Follower()
-        try:
-            with progress() as show:
-                result = asyncio.run(follower.follow(config, task, files, show))
-        except KeyboardInterrupt:
-            notice(f"interrupted; what was done is kept in {follower.folder or config.runs_dir}")
+        result = _solve(load_config(overrides, config_dir=config_dir).captain, task, files)
+        if result is None:
             return 130
         emit(result.to_dict())
         if not as_json:
@@ -49,27 +42,19 @@ def solve_task(
     return 0 if result.status in ANSWERED else 1
 
 
-class Follower:
-    """Follows the events of one solve and remembers where its run is kept."""
+def _solve(config: CaptainConfig, task: str, files: Sequence[Path]) -> Result | None:
+    """Solves the task in a run of its own, showing each event; None when interrupted."""
+    from captain import Captain
+    from captain.journal import Run
 
-    def __init__(self) -> None:
-        self.folder: str | None = None
-
-    async def follow(
-        self, config: CaptainConfig, task: str, files: Sequence[Path], show: Callable[[Event], None]
-    ) -> Result:
-        """Solves the task, showing each event."""
-        from captain import Captain
-
-        result: Result | None = None
-        async with aclosing(Captain(config).stream(task, files=[str(path) for path in files])) as events:
-            async for event in events:
-                self.folder = self.folder or event.data.get("run_dir")
-                show(event)
-                result = event.result or result
-        if result is None:
-            raise RuntimeError("the stream of events ended without a result")
-        return result
+    run = Run.create(config.runs_dir, config)
+    try:
+        with progress() as show:
+            return asyncio.run(Captain(config).solve_async(task, files=list(files), run=run, listener=show))
+    except KeyboardInterrupt:
+        run.finish({"status": "stopped", "stop_reason": "interrupted", "run_dir": str(run.folder)})
+        notice(f"interrupted; what was done is kept in {run.folder}")
+        return None
 
 
 def read_task(words: Sequence[str], file: Path | None) -> tuple[str, list[str]]:

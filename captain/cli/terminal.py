@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,7 @@ def progress() -> Iterator[Callable[[Event], None]]:
         yield show
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Shows rows on stdout: a table on a terminal, tab-separated lines in a pipe."""
     if not sys.stdout.isatty():
         for row in rows:

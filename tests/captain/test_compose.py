@@ -71,6 +71,7 @@ def test_yaml_defaults_equal_the_schema() -> None:
         ("limits.calls=20", "limits.calls", 20),
         ("models.transport=hub", "models.transport", "hub"),
         ("models.paths.embedded=/a/b.gguf", "models.paths", {"embedded": "/a/b.gguf"}),
+        ("models.paths.qwen2.5-coder-1.5b=/a/b.gguf", "models.paths", {"qwen2.5-coder-1.5b": "/a/b.gguf"}),
         ("model.seed=3", "model.seed", 3),
         ("+team.max_turns=6", "team.max_turns", 6),
         ("model.price={prompt: 1, completion: 2}", "model.price.completion", 2.0),
@@ -229,6 +230,8 @@ def test_python_models_given_as_data() -> None:
     assert config_from({"model": {"name": "x", "provider": "scripted"}}).model == ModelSpec(
         name="x", provider="scripted"
     )
+    assert config_from({"model": ModelSpec(name="auto", provider="auto", seed=3)}).model.model_fields_set >= {"seed"}
+    assert "timeout" not in config_from({"model": ModelSpec(name="auto", provider="auto")}).model.model_fields_set
     assert config_from({"model.temperature": 0.7}).model.temperature == 0.7
     assert config_from({"roles": {"expert": spec, "writer": "scripted", "planner": None}}).roles["expert"] == spec
     assert config_from({"embedding": {"provider": "hash"}}).embedding == EmbeddingConfig(provider="hash")
