@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captain.execution.processes import Ending, Finished, cut_middle
+from captain.execution.programs import only_defines
 
 TIMEOUT_CODE = 124
 FLOOD_CODE = 125
@@ -43,7 +44,7 @@ def describe(finished: Finished, program: Program, *, seconds: float, characters
     if finished.exit_code and program.shown.endswith(".py"):
         output = shorten_traceback(output, program)
     output = _rename(output, program) if finished.exit_code else output
-    notes = _notes(finished, output, seconds)
+    notes = _notes(finished, program, output, seconds)
     return "\n".join(part for part in (cut_middle(output.rstrip(), characters + _SLACK), *notes) if part)
 
 
@@ -60,7 +61,7 @@ def exit_code(ending: Ending, code: int) -> int:
     return {"exit": code, "timeout": TIMEOUT_CODE, "flood": FLOOD_CODE}[ending]
 
 
-def _notes(finished: Finished, output: str, seconds: float) -> list[str]:
+def _notes(finished: Finished, program: Program, output: str, seconds: float) -> list[str]:
     if finished.ending == "timeout":
         return [f"The program was stopped: it ran longer than {seconds:g} seconds. Use a faster method or less data."]
     if finished.ending == "flood":
@@ -71,8 +72,14 @@ def _notes(finished: Finished, output: str, seconds: float) -> list[str]:
     if finished.exit_code > 128 and not output.rstrip().endswith("Error"):
         notes.append(f"The program was ended by {_signal_name(finished.exit_code - 128)}.")
     if not finished.exit_code and not output.strip():
-        notes.append("The program ended and printed nothing. Print the result.")
+        notes.append(_silence(program))
     return notes
+
+
+def _silence(program: Program) -> str:
+    if program.shown.endswith(".py") and only_defines(program.code):
+        return "The program ran without an error. It only defines names and printed nothing."
+    return "The program ended and printed nothing. Print the result."
 
 
 def _signal_name(number: int) -> str:

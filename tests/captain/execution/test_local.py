@@ -135,7 +135,9 @@ async def test_syntax_error_names_our_file(executor: CodeExecutor) -> None:
 async def test_value_is_shown_and_silence_is_said(executor: CodeExecutor) -> None:
     assert (await run(executor, ("python", "x = 20\nx + 1"))).output == "21"
     assert (await run(executor, ("python", "    x = 5\n    y = x * 2"))).output == "10"
-    assert "printed nothing" in (await run(executor, ("python", "import math"))).output
+    assert "Print the result" in (await run(executor, ("python", "import math"))).output
+    only_defined = (await run(executor, ("python", "import math\ndef f():\n    return 1"))).output
+    assert "only defines" in only_defined and "Print the result" not in only_defined
 
 
 async def test_input_fails_at_once(executor: CodeExecutor) -> None:
