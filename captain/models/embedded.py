@@ -108,7 +108,7 @@ class _Servers:
             server.close()
 
     def abandon(self) -> None:
-        """In a forked child: the threads of the parent's servers do not exist here, so nothing may touch them."""
+        """In a forked child: the threads of the parent's servers do not exist here, and stopping them waits."""
         self._abandoned = self._running
         self._lock, self._running = threading.Lock(), {}
 
@@ -140,7 +140,7 @@ def _runtime(spec: ModelSpec, path: Path, model: str) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.model_alias = {model}
-    params.hostname = "127.0.0.1"
+    params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.n_parallel = spec.slots
     params.n_ctx = spec.context_window * spec.slots

@@ -69,13 +69,18 @@ async def loglikelihoods(
     import httpx
 
     gate = asyncio.Semaphore(concurrency)
-    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False) as client, asyncio.TaskGroup() as group:
+
+    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False) as client:
 
         async def one(prompt: str) -> float:
             async with gate:
                 return await loglikelihood(base_url, prompt, text, model=model, http=client)
 
-        tasks = [group.create_task(one(prompt)) for prompt in prompts]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(prompt)) for prompt in prompts]
+        except BaseExceptionGroup as errors:  # The callers know nothing of groups; the first error cancelled the rest.
+            raise errors.exceptions[0] from errors
     return [task.result() for task in tasks]
 
 
