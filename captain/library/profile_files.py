@@ -114,8 +114,8 @@ def _parse(path: Traversable) -> tuple[yaml.Node | None, Any]:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = "" if mark is None else f":{mark.line + 1}"
-        raise ConfigError(f"{path}{line}: not valid YAML: {error.problem or error}") from error
+        place = str(path) if mark is None else f"{path}:{mark.line + 1}"
+        raise ConfigError(f"{place}: not valid YAML: {error.problem or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
 
@@ -123,18 +123,18 @@ def _parse(path: Traversable) -> tuple[yaml.Node | None, Any]:
 def _refuse_doubled_keys(path: Traversable, node: yaml.Node | None) -> None:
     """YAML lets the second of two equal keys win in silence."""
     if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_doubled_keys(path, item)
+        for child in node.value:
+            _refuse_doubled_keys(path, child)
     if not isinstance(node, yaml.MappingNode):
         return
     seen: dict[str, int] = {}
-    for key, value in node.value:
+    for key, item in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise ConfigError(f"{_place(path, key)}: a key must be a word")
         line = key.start_mark.line + 1
         if seen.setdefault(key.value, line) != line:
             raise ConfigError(f"{path}:{line}: key {key.value!r} stands here and in line {seen[key.value]}")
-        _refuse_doubled_keys(path, value)
+        _refuse_doubled_keys(path, item)
 
 
 def _place(path: Traversable, node: yaml.Node) -> str:

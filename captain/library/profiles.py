@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -10,6 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from captain.config import Role
@@ -17,6 +20,7 @@ from captain.errors import ConfigError
 from captain.library.profile_files import FoundEntry, entries_in
 from captain.library.spelling import did_you_mean, neighbours
 
+Origin = Literal["packaged", "user", "written"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 
@@ -46,7 +50,7 @@ class AgentProfile(BaseModel):
     examples: tuple[str, ...] = ()
     """Tasks that the expert is right for."""
     version: int = Field(default=1, ge=1)
-    origin: Literal["packaged", "user", "written"] = "packaged"
+    origin: Origin = "packaged"
 
     def meaning(self) -> str:
         """The text that stands for the expert in a comparison of meanings."""
@@ -99,6 +103,32 @@ def find_written(folder: Path) -> list[FoundProfile]:
     return [_profile(entry, "written") for path in paths for entry in entries_in(path)]
 
 
+def write_profile(folder: Path, profile: AgentProfile) -> None:
+    """Write one profile as a file of its own, whole or not at all.
+
+    Raises:
+        ConfigError: The folder cannot be written.
+    """
+    fields = profile.model_dump(mode="json", exclude_defaults=True, exclude={"domain"}) | {"origin": profile.origin}
+    text = yaml.safe_dump(
+        {"domain": profile.domain, "profiles": [fields]}, allow_unicode=True, sort_keys=False, width=110
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(temporary, folder / f"{profile.name}.yaml")
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"the expert {profile.name!r} cannot be kept in {str(folder)!r}: {error.strerror}; "
+            "set library.user_dir to a folder that can be written, or library.keep_written=false"
+        ) from error
+
+
 def check_names(found: Iterable[FoundProfile]) -> None:
     """Refuse two profiles of one name, also when they differ in capitals only.
 
@@ -116,12 +146,13 @@ def check_names(found: Iterable[FoundProfile]) -> None:
             )
 
 
-def _profile(entry: FoundEntry, origin: str) -> FoundProfile:
+def _profile(entry: FoundEntry, origin: Origin) -> FoundProfile:
     profile = entry.build(AgentProfile, {"origin": origin})
-    return FoundProfile(profile, entry.where())
+    # A file cannot make itself more trusted than the place where it lies.
+    return FoundProfile(profile.model_copy(update={"origin": origin}), entry.where())
 
 
-def _files_of(source: str) -> tuple[str, list[Traversable]]:
+def _files_of(source: str) -> tuple[Origin, list[Traversable]]:
     path = Path(source).expanduser()
     package = _package_folder(source)
     if package is not None:
