@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captain.execution.processes import Ending, Finished, cut_middle
-from captain.execution.programs import only_defines
 
 TIMEOUT_CODE = 124
 FLOOD_CODE = 125
 _FRAMES_KEPT = 3
 _SLACK = 100  # room for the line that says what was cut while reading
+_CRASHES = {
+    signal.SIGKILL: "the signal SIGKILL (out of memory?)",
+    signal.SIGSEGV: "the signal SIGSEGV (a crash in compiled code)",
+    signal.SIGABRT: "the signal SIGABRT",
+    signal.SIGTERM: "the signal SIGTERM",
+}
 _START = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^  File "(?P<path>[^"]*)", line (?P<line>\d+)')
 _CHAINED = re.compile(
@@ -34,6 +39,9 @@ class Program:
 def describe(finished: Finished, program: Program, *, seconds: float, characters: int) -> str:
     """Write the text that a member reads after its program ended.
 
+    A program that ended well is reported by what it printed alone, even if that is nothing: its output is evidence.
+    Sentences of ours are added to failures only.
+
     Args:
         finished: How it ended and what it wrote.
         program: What was run.
@@ -44,7 +52,7 @@ def describe(finished: Finished, program: Program, *, seconds: float, characters
     if finished.exit_code and program.shown.endswith(".py"):
         output = shorten_traceback(output, program)
     output = _rename(output, program) if finished.exit_code else output
-    notes = _notes(finished, program, output, seconds)
+    notes = _notes(finished, output, seconds)
     return "\n".join(part for part in (cut_middle(output.rstrip(), characters + _SLACK), *notes) if part)
 
 
@@ -61,7 +69,7 @@ def exit_code(ending: Ending, code: int) -> int:
     return {"exit": code, "timeout": TIMEOUT_CODE, "flood": FLOOD_CODE}[ending]
 
 
-def _notes(finished: Finished, program: Program, output: str, seconds: float) -> list[str]:
+def _notes(finished: Finished, output: str, seconds: float) -> list[str]:
     if finished.ending == "timeout":
         return [f"The program was stopped: it ran longer than {seconds:g} seconds. Use a faster method or less data."]
     if finished.ending == "flood":
@@ -69,25 +77,10 @@ def _notes(finished: Finished, program: Program, output: str, seconds: float) ->
     notes = []
     if finished.exit_code and "EOFError: EOF when reading a line" in output:
         notes.append("There is no keyboard here: input() cannot be used. Write the values into the program.")
-    if finished.exit_code > 128 and not output.rstrip().endswith("Error"):
-        notes.append(f"The program was ended by {_signal_name(finished.exit_code - 128)}.")
-    if not finished.exit_code and not output.strip():
-        notes.append(_silence(program))
+    crash = finished.exit_code - 128
+    if crash in _CRASHES:
+        notes.append(f"The program was ended by {_CRASHES[crash]}.")
     return notes
-
-
-def _silence(program: Program) -> str:
-    if program.shown.endswith(".py") and only_defines(program.code):
-        return "The program ran without an error. It only defines names and printed nothing."
-    return "The program ended and printed nothing. Print the result."
-
-
-def _signal_name(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-    return f"signal {name} (out of memory?)" if name == "SIGKILL" else f"signal {name}"
 
 
 def shorten_traceback(output: str, program: Program) -> str:
@@ -100,7 +93,7 @@ def shorten_traceback(output: str, program: Program) -> str:
         return output
     before, report = output[:start], output[start:]
     *causes, last = _CHAINED.split(report)
-    earlier = [message for message in map(_message, causes) if message]
+    earlier = [message for message in map(_message, causes) if message and message not in last]
     return before + "".join(f"{message}\n" for message in earlier) + _shorten(last, program)
 
 

@@ -80,17 +80,6 @@ def show_last_expression(code: str) -> str:
     return _insert(code, end.last_line, end.last_column, f"; print({name})")
 
 
-def only_defines(code: str) -> bool:
-    """Tell whether a Python program does no more than import and define functions and classes."""
-    tree = _parse(code)
-    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    quiet = definitions | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | ast.Expr
-    if tree is None or not all(isinstance(statement, quiet) for statement in tree.body):
-        return False
-    texts = [statement.value for statement in tree.body if isinstance(statement, ast.Expr)]
-    return any(isinstance(s, definitions) for s in tree.body) and all(isinstance(t, ast.Constant) for t in texts)
-
-
 def _parse(code: str) -> ast.Module | None:
     try:
         return ast.parse(code)

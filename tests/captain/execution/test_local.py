@@ -120,6 +120,16 @@ async def test_chained_errors_keep_their_messages(executor: CodeExecutor) -> Non
     assert result.output.count("Traceback") == 1
 
 
+async def test_repeated_message_of_a_chain_is_said_once(executor: CodeExecutor) -> None:
+    code = "try:\n    {}['size']\nexcept KeyError as error:\n    raise KeyError('size') from error"
+    assert (await run(executor, ("python", code))).output.count("KeyError: 'size'") == 1
+
+
+async def test_high_exit_code_is_no_signal(executor: CodeExecutor) -> None:
+    result = await run(executor, ("python", "import sys\nsys.exit(200)"))
+    assert (result.exit_code, result.output) == (200, "")
+
+
 async def test_shell_error_names_our_file(executor: CodeExecutor) -> None:
     result = await run(executor, ("bash", "echo ok\nno_such_command"))
     assert result.exit_code == 127
@@ -132,12 +142,14 @@ async def test_syntax_error_names_our_file(executor: CodeExecutor) -> None:
     assert 'File "program.py", line 2' in result.output and "SyntaxError" in result.output
 
 
-async def test_value_is_shown_and_silence_is_said(executor: CodeExecutor) -> None:
+async def test_value_is_shown(executor: CodeExecutor) -> None:
     assert (await run(executor, ("python", "x = 20\nx + 1"))).output == "21"
     assert (await run(executor, ("python", "    x = 5\n    y = x * 2"))).output == "10"
-    assert "Print the result" in (await run(executor, ("python", "import math"))).output
-    only_defined = (await run(executor, ("python", "import math\ndef f():\n    return 1"))).output
-    assert "only defines" in only_defined and "Print the result" not in only_defined
+
+
+async def test_output_of_a_good_run_holds_only_what_was_printed(executor: CodeExecutor) -> None:
+    result = await run(executor, ("python", "import math\ndef f():\n    return 1"))
+    assert (result.exit_code, result.output) == (0, "")
 
 
 async def test_input_fails_at_once(executor: CodeExecutor) -> None:
