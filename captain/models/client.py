@@ -190,6 +190,7 @@ class MeteredClient(ChatCompletionClient):
         except EndpointError as error:
             if known or not error.strict_roles:
                 raise
+        self._check_limits()
         reply = await self._backend.send(prepare(request, self.spec, strict_roles=True))
         endpoint.strict_roles = True
         return reply

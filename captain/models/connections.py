@@ -73,8 +73,9 @@ def _http_client() -> DefaultAsyncHttpxClient:
 @lru_cache(maxsize=1)
 def _tls() -> ssl.SSLContext:
     """Reads the certificates once per process: this takes longer than many model calls."""
+    import os
     import ssl
 
     import certifi
 
-    return ssl.create_default_context(cafile=certifi.where())
+    return ssl.create_default_context(cafile=os.environ.get("SSL_CERT_FILE") or certifi.where())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -69,8 +70,8 @@ def public_address(address: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def read_failure(error: Exception, spec: ModelSpec, *, address: str, key: str = "") -> EndpointError:
-    """Turns an exception of the transport into ours.
+def read_failure(error: Exception, spec: ModelSpec, *, address: str, key: str = "") -> EndpointError | None:
+    """Turns an exception of the transport into ours; None for any other, which is a mistake in a program.
 
     Args:
         error: What was raised.
@@ -89,7 +90,12 @@ def read_failure(error: Exception, spec: ModelSpec, *, address: str, key: str = 
         return _connection_failure(error, spec, place)
     if isinstance(error, TimeoutError):
         return _timed_out(spec, place)
-    return EndpointError(f"{place}: {_line(str(error) or type(error).__name__, key)}")
+    if isinstance(error, json.JSONDecodeError | openai.APIResponseValidationError):
+        detail = _line(str(error), key)
+        return EndpointError(f"{place}: the answer is not JSON ({detail})", transient=True, retries=1, answered=True)
+    if isinstance(error, openai.OpenAIError):
+        return EndpointError(f"{place}: {_line(str(error) or type(error).__name__, key)}")
+    return None
 
 
 def _timed_out(spec: ModelSpec, place: str) -> EndpointError:

@@ -79,6 +79,8 @@ class HttpBackend:
                 )
         except Exception as error:
             failure = read_failure(error, self._spec, address=endpoint.address, key=self._key)
+            if failure is None:
+                raise
             if failure.unreachable and endpoint.has_answered:
                 failure.retries = None
             endpoint.has_answered = endpoint.has_answered or failure.answered
