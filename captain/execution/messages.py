@@ -13,7 +13,7 @@ TIMEOUT_CODE = 124
 FLOOD_CODE = 125
 _FRAMES_KEPT = 3
 _SLACK = 100  # room for the line that says what was cut while reading
-_CRASHES = {
+_CRASHES: dict[int, str] = {
     signal.SIGKILL: "the signal SIGKILL (out of memory?)",
     signal.SIGSEGV: "the signal SIGSEGV (a crash in compiled code)",
     signal.SIGABRT: "the signal SIGABRT",
