@@ -51,6 +51,8 @@ def verify_weights(name: str | None, overrides: Sequence[str], *, config_dir: Pa
     """
     from captain.models.weights import status, verify
 
+    if name is not None and "=" in name:
+        overrides, name = [name, *overrides], None
     with output(as_json) as emit:
         settings = _settings(overrides, config_dir)
         here = [state.name for state in status(settings) if state.state not in ("missing", "partial")]

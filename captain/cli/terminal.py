@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ def _descriptor_on_stderr() -> Iterator[None]:
     try:
         descriptor, target = sys.__stdout__.fileno(), sys.__stderr__.fileno()  # type: ignore[union-attr]  # see except
     except (AttributeError, OSError, ValueError):
-        with nullcontext():
-            yield
+        yield
         return
     sys.stdout.flush()
     saved = os.dup(descriptor)
@@ -131,8 +131,15 @@ def _descriptor_on_stderr() -> Iterator[None]:
     try:
         yield
     finally:
+        _flush_c_streams()
         os.dup2(saved, descriptor)
         os.close(saved)
+
+
+def _flush_c_streams() -> None:
+    """Empties the buffers of C code, which would else come out on the real stdout when the process ends."""
+    with suppress(OSError, TypeError, AttributeError):
+        ctypes.CDLL(None).fflush(None)
 
 
 def _json(data: Any) -> str:
