@@ -35,6 +35,7 @@ TOKEN_RATIO = 0.4
 def kind_of(prompt: str) -> str:
     """Which step of ours a request belongs to."""
     starts = {"You plan how": "planner", "You review the": "reflector", "Answer the task from": "composer"}
+    starts["Choose the expert for"] = "selector"
     return next((kind for start, kind in starts.items() if prompt.startswith(start)), "expert")
 
 
@@ -54,6 +55,8 @@ def reply(which: str, body: dict[str, Any], number: int) -> str:
         )
     if kind == "composer":
         return "42"
+    if kind == "selector":
+        return json.dumps({"choices": [1] * prompt.count("\nRole ")})
     if which == "trivial":
         return "FINAL ANSWER: 42" if "printed:\n42" in prompt else "```python\nprint(6*7)\n```"
     return f"Step {number}: " + "I looked at the previous statement and add one more consideration to it. " * 6

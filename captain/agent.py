@@ -37,10 +37,10 @@ class CaptainAgent(BaseChatAgent):
         try:
             result = await self._captain.solve_async(task)
             text = f"{result.answer}\n\nFINAL ANSWER: {result.answer}" if result.answer else result.stop_reason
-            meta = {"status": result.status}
+            status: str = result.status
         except LimitExceeded as error:
-            text, meta = str(error), {"status": "stopped"}
-        reply = TextMessage(content=text, source=self.name, metadata=meta)
+            text, status = str(error), "stopped"
+        reply = TextMessage(content=text, source=self.name, metadata={"status": status})
         self._heard.append(reply)
         return Response(chat_message=reply)
 

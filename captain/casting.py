@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
-from captain.decide import choose, decide
+from captain.decide import decide
 from captain.library import AgentProfile, Hit, Library
 from captain.planning import Role, Subtask
 from captain.prompts import load_prompt
@@ -59,18 +60,44 @@ class _WrittenExpert(BaseModel):
     instructions: str = Field(min_length=20, max_length=900)
 
 
+class _Choices(BaseModel):
+    choices: list[int]
+
+
 class _WrittenExperts(BaseModel):
     experts: list[_WrittenExpert]
 
 
 @dataclass
+class _Place:
+    """A role on its way to being filled."""
+
+    role: Role
+    hits: tuple[Hit[AgentProfile], ...] = ()
+    profile: AgentProfile | None = None
+    agent: ChatAgent | None = None
+    reason: str = ""
+
+    @property
+    def record(self) -> CastRecord:
+        """How the role was filled."""
+        assert self.profile is not None
+        candidates = tuple(
+            Candidate(name=h.item.name, score=round(h.score, 4), dense=round(h.dense, 4), lexical=round(h.lexical, 4))
+            for h in self.hits
+        )
+        return CastRecord(role=self.role.text, chosen=self.profile.name, reason=self.reason, candidates=candidates)
+
+
+@dataclass
 class Casting:
-    """Fills roles from a library, the user's own members and, where both fail, by writing.
+    """Fills roles from the user's own members, the library and, where both fail, by writing.
 
     Args:
         clients: gives the model client of a role of the framework (`selector`, `writer`).
         specs: gives the specification behind such a client.
         members: the user's own AutoGen agents; they come before the library.
+        cache: teams of earlier subtasks, by what they were asked for.
     """
 
     config: CaptainConfig
@@ -79,82 +106,94 @@ class Casting:
     specs: Callable[[ModelRole], ModelSpec]
     members: Sequence[ChatAgent] = ()
     cache: dict[str, Cast] = field(default_factory=dict)
-    """Teams of earlier subtasks, by what they were asked for."""
+    _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def cast(self, subtask: Subtask, *, without: Sequence[str] = ()) -> Cast:
         """Seats a team for a subtask; `without` names experts who failed at it."""
-        key = fingerprint(subtask)
-        if not without and key in self.cache:
+        key = "static" if self.config.team.mode == "static" else fingerprint(subtask)
+        # Subtasks that ask for the same team at the same time wait for the one cast, instead of paying for their own.
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if without or key not in self.cache:
+                self.cache[key] = await self._cast(subtask, without)
             return self.cache[key]
-        roles = self._roles(subtask)
-        taken: list[str] = list(without)
-        filled: list[tuple[Role, AgentProfile, ChatAgent | None, CastRecord] | None] = []
-        for role in roles:
-            choice = await self._fill(role, subtask, taken)
-            if choice is not None:
-                taken.append(choice[1].name)
-            filled.append(choice)
-        await self._write_missing(roles, filled)
-        seats, records = [], []
-        for entry in filled:
-            assert entry is not None
-            role, profile, agent, record = entry
-            tools = await self._tools(profile, subtask) if agent is None else ()
-            seats.append(Seat(_unique(profile.name, [s.name for s in seats]), role, profile, tools, agent))
-            records.append(record.model_copy(update={"tools": tuple(tool.name for tool in tools)}))
-        self.cache[key] = Cast(tuple(seats), tuple(records))
-        return self.cache[key]
+
+    async def _cast(self, subtask: Subtask, without: Sequence[str]) -> Cast:
+        places = [_Place(role) for role in self._roles(subtask)]
+        taken = list(without)
+        for place in places:
+            await self._look_up(place, taken)
+            if place.profile is not None:
+                taken.append(place.profile.name)
+        await self._choose(places, subtask, taken)
+        await self._write_missing([place for place in places if place.profile is None])
+        seats: list[Seat] = []
+        records: list[CastRecord] = []
+        for place in places:
+            assert place.profile is not None
+            tools = await self._tools(place.profile, subtask) if place.agent is None else ()
+            name = _unique(place.profile.name, [seat.name for seat in seats])
+            seats.append(Seat(name, place.role, place.profile, tools, place.agent))
+            records.append(place.record.model_copy(update={"tools": tuple(tool.name for tool in tools)}))
+        return Cast(tuple(seats), tuple(records))
 
     def _roles(self, subtask: Subtask) -> list[Role]:
         """The planned roles, and for a computed answer those who recompute it blind."""
-        roles = list(subtask.roles[: self.config.team.max_experts])
         team = self.config.team
+        roles = list(subtask.roles[: team.max_experts])
+        small = self.specs("expert").strength == "small"
         if subtask.method != "compute" or not team.cross_check or not self.config.execution.enabled:
-            return roles if self.specs("planner").strength == "large" else roles[:1]
-        if self.specs("expert").strength == "small":
-            # A small model gains nothing from talk: its members work apart, and their results are compared.
-            solver, others = roles[0], roles[1:]
-            independent = [role.model_copy(update={"independent": True}) for role in others]
-            while len(independent) < team.max_samples - 1:
-                independent.append(CHECKER if not independent else solver.model_copy(update={"independent": True}))
-            return [solver, *independent[: team.max_samples - 1]]
-        return [*roles, CHECKER]
+            return roles[:1] if small else roles
+        if not small:
+            return [*roles, CHECKER]
+        # A small model gains nothing from talk: its members work apart, and their results are compared.
+        solver = roles[0]
+        independent = [role.model_copy(update={"independent": True}) for role in roles[1:]]
+        while len(independent) < team.max_samples - 1:
+            independent.append(solver.model_copy(update={"independent": True}) if independent else CHECKER)
+        return [solver, *independent[: team.max_samples - 1]]
 
-    async def _fill(
-        self, role: Role, subtask: Subtask, taken: Sequence[str]
-    ) -> tuple[Role, AgentProfile, ChatAgent | None, CastRecord] | None:
-        own = self._own_member(role, taken)
+    async def _look_up(self, place: _Place, taken: Sequence[str]) -> None:
+        """Fills a place by rule: the user's own member, a clear lead, an equal title. Else leaves its candidates."""
+        own = self._own_member(place.role, taken)
         if own is not None:
-            profile = _profile_of(own)
-            return role, profile, own, CastRecord(role=role.text, chosen=own.name, reason="a member given by the user")
+            place.agent, place.profile, place.reason = own, _profile_of(own), "a member given by the user"
+            return
         if not self.config.library.enabled:
-            return None
-        hits = [hit for hit in await self.library.search_experts(role.text) if hit.item.name not in taken]
+            return
+        hits = [hit for hit in await self.library.search_experts(place.role.text) if hit.item.name not in taken]
+        place.hits = tuple(hits)
         if not hits:
-            return None
-        candidates = tuple(
-            Candidate(name=h.item.name, score=round(h.score, 4), dense=round(h.dense, 4), lexical=round(h.lexical, 4))
-            for h in hits
-        )
-        position, reason = await self._choose(role, subtask, hits)
-        if position is None:
-            return None
-        profile = hits[position].item
-        record = CastRecord(role=role.text, chosen=profile.name, reason=reason, candidates=candidates)
-        return role, profile, None, record
-
-    async def _choose(self, role: Role, subtask: Subtask, hits: Sequence[Hit[AgentProfile]]) -> tuple[int | None, str]:
+            return
         lead = hits[0].dense - hits[1].dense if len(hits) > 1 else 1.0
-        if lead >= self.config.library.margin or role.independent:
-            return 0, f"leads by {lead:.3f}" if len(hits) > 1 else "the only one above the threshold"
-        if self.specs("selector").strength == "small":
-            return 0, "nearest in meaning; small models choose worse than the index"
-        question = load_prompt("choose_expert", role=role.text, goal=subtask.goal[:600])
-        options = [f"{hit.item.title}: {hit.item.description}" for hit in hits]
-        choice = await choose(self.clients("selector"), question, options, permutations=1, abstain=True)
-        if choice.index is None:
-            return None, "the selector found none fitting"
-        return choice.index, f"chosen by the selector ({choice.how})"
+        named = [hit for hit in hits if hit.item.title.casefold() == place.role.title.casefold()]
+        if named:
+            place.profile, place.reason = named[0].item, "has the title that was asked for"
+        elif lead >= self.config.library.margin or place.role.independent:
+            place.profile, place.reason = hits[0].item, f"nearest in meaning, leads by {lead:.3f}"
+        elif self.specs("selector").strength == "small":
+            place.profile, place.reason = hits[0].item, "nearest in meaning; small models choose worse than the index"
+
+    async def _choose(self, places: Sequence[_Place], subtask: Subtask, taken: list[str]) -> None:
+        """Lets the selector choose, or abstain, for all places that no rule filled: one call per team."""
+        open_places = [place for place in places if place.profile is None and place.hits]
+        if not open_places:
+            return
+        listing = "\n\n".join(
+            f"Role {number}: {place.role.text}\n"
+            + "\n".join(f"  {n}. {h.item.title}: {h.item.description}" for n, h in enumerate(place.hits, start=1))
+            for number, place in enumerate(open_places, start=1)
+        )
+        prompt = load_prompt("choose_experts", goal=subtask.goal[:600], roles=listing)
+        fallback = _Choices(choices=[1] * len(open_places))
+        decision = await decide(
+            self.clients("selector"), [UserMessage(content=prompt, source="user")], _Choices, fallback=fallback
+        )
+        for place, number in zip(open_places, decision.value.choices, strict=False):
+            if not 0 < number <= len(place.hits) or place.hits[number - 1].item.name in taken:
+                continue
+            place.profile = place.hits[number - 1].item
+            place.reason = "nearest in meaning; no usable choice" if decision.how == "fallback" else "chosen by a model"
+            taken.append(place.profile.name)
 
     def _own_member(self, role: Role, taken: Sequence[str]) -> ChatAgent | None:
         free = [member for member in self.members if member.name not in taken]
@@ -163,32 +202,26 @@ class Casting:
         best = max(scored, key=lambda pair: pair[0], default=None)
         return best[1] if best is not None and best[0] > 0 else None
 
-    async def _write_missing(
-        self, roles: Sequence[Role], filled: list[tuple[Role, AgentProfile, ChatAgent | None, CastRecord] | None]
-    ) -> None:
+    async def _write_missing(self, gaps: Sequence[_Place]) -> None:
         """Writes the profiles of all roles that nobody fits, in one call, and keeps them in the user's library."""
-        gaps = [position for position, entry in enumerate(filled) if entry is None]
         if not gaps:
             return
-        listing = "\n".join(f"{number}. {roles[gap].text}" for number, gap in enumerate(gaps, start=1))
+        listing = "\n".join(f"{number}. {gap.role.text}" for number, gap in enumerate(gaps, start=1))
         prompt = load_prompt("write_experts", roles=listing)
-        fallback = _WrittenExperts(experts=[])
         decision = await decide(
             self.clients("writer"),
             [UserMessage(content=prompt, source="user")],
             _WrittenExperts,
-            fallback=fallback,
+            fallback=_WrittenExperts(experts=[]),
             max_tokens=250 * len(gaps) + 100,
         )
         written = decision.value.experts
         for number, gap in enumerate(gaps):
-            role = roles[gap]
             draft = written[number] if number < len(written) else None
-            profile = _written_profile(role, draft)
-            reason = "written: nobody in the library fits" if draft else "made from the role: the writer gave nothing"
+            gap.profile = _written_profile(gap.role, draft)
+            gap.reason = "written: nobody in the library fits" if draft else "made from the role: nothing was written"
             if draft and self.config.library.keep_written and self.config.library.enabled:
-                profile = await self.library.keep(profile)
-            filled[gap] = (role, profile, None, CastRecord(role=role.text, chosen=profile.name, reason=reason))
+                gap.profile = await self.library.keep(gap.profile)
 
     async def _tools(self, profile: AgentProfile, subtask: Subtask) -> tuple[ToolSpec, ...]:
         """The tools of a seat: those its profile names and those that fit the part, best first, few."""

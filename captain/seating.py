@@ -90,7 +90,9 @@ class SeatView(ChatCompletionContext):
         return [*system, *opening, *_fitting(rest, room)]
 
     def _split(self) -> tuple[list[LLMMessage], list[LLMMessage]]:
-        opening, rest, author = [], [], ""
+        opening: list[LLMMessage] = []
+        rest: list[LLMMessage] = []
+        author = ""
         for message in self._messages:
             if isinstance(message, UserMessage):
                 if not opening:

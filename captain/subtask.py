@@ -57,7 +57,9 @@ class SubtaskWork:
             CaptainError: a model failed for good or a limit was reached; `best` holds what was there.
         """
         team = await self._build()
-        message, previous, without = self._opening(), None, []
+        message = self._opening()
+        previous: str | None = None
+        without: list[str] = []
         reflection: Reflection | None = None
         for attempt in range(1, self.around.config.walk.max_attempts + 1):
             outcome = await team.run(message)
@@ -170,8 +172,9 @@ class SubtaskWork:
                 reporter.event("tool_call", text, subtask=subtask, source=message.source, tool=call.name)
         elif isinstance(message, ToolCallExecutionEvent):
             for result in message.content:
-                data = {"tool": result.name, "result": result.content, "is_error": result.is_error}
-                reporter.event("tool_call", f"{result.name} -> {result.content[:200]}", subtask=subtask, **data)
+                text = f"{result.name} -> {result.content[:200]}"
+                data = {"result": result.content, "is_error": result.is_error}
+                reporter.event("tool_call", text, subtask=subtask, source=None, tool=result.name, **data)
         elif isinstance(message, BaseChatMessage) and message.source != USER:
             text, source = text_of(message), message.source
             reporter.event("execution" if source == EXECUTOR else "message", text, subtask=subtask, source=source)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from autogen_agentchat.base import TaskResult
+from autogen_agentchat.base import ChatAgent, TaskResult
+from autogen_agentchat.base import Team as AutoGenTeam
 from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import SelectorGroupChat
 from autogen_core.code_executor import CodeExecutor
@@ -56,7 +57,7 @@ class Team:
         self._chat = self._assemble()
 
     def _assemble(self) -> SelectorGroupChat | None:
-        members = [seat_agent(seat, self.seats, self.table) for seat in self.seats]
+        members: list[ChatAgent | AutoGenTeam] = [seat_agent(seat, self.seats, self.table) for seat in self.seats]
         if self.executor is not None:
             members.append(ProgramRunner(self.executor, task=self.brief.task, harness=self._harness))
         self._solo = members[0] if len(members) == 1 else None
