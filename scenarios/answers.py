@@ -8,15 +8,16 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _SUPERSCRIPT_RUN = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)"
 _TIMES_POWER = re.compile(
-    rf"(?<![\d.])({_PLAIN})\s*(?:[×x*·⋅]|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*[{{(]?\s*([-+]?\d+)\s*[}})]?"
+    rf"(?<![\d.])({_PLAIN})(?:\s*(?:[×x*·⋅]|\\times|\\cdot)\s*|\s+)\$?\s*10\s*(?:\^|\*\*)\s*[{{(]?\s*([-+]?\d+)\s*[}})]?"
 )
 _POWER_OF_TEN = re.compile(r"(?<![\w.^])10\s*(?:\^|\*\*)\s*[{(]?\s*([-+]?\d+)\s*[})]?")
 _EXPONENT = re.compile(r"(?:\^|\*\*)\s*(?:\{[^{}]*\}|\([^()]*\)|[-+]?\d+(?:\.\d+)?)")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*([-+]?[\d.]+)\s*\}\s*\{\s*([\d.]+)\s*\}")
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?<![A-Za-z_][-+])((?<![\w.)\]}}])[-+]\s?)?({_PLAIN}(?:[eE][-+]?\d+)?)"
+    rf"(?<![\w.])(?<![A-Za-z_][-+])((?<![\w.)\]}}])[-+]\s?)?({_PLAIN}(?:[eE][-+]?\d+)?)"
     rf"(?:\s*/\s*({_PLAIN}(?:[eE][-+]?\d+)?)(?![\w/]))?"
 )
+_EMPHASIS = " *_`"
 
 
 def numbers(text: str) -> list[float]:
@@ -70,12 +71,24 @@ def stated_result(text: str) -> str:
         return inside
     text = read_final_answer(text) or text
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    line = re.sub(r"[*_`]{2,}|`", "", lines[-1]).strip() if lines else ""
-    formulas = re.findall(r"\$([^$]+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", line)
+    line = lines[-1].strip(_EMPHASIS) if lines else ""
+    formulas = re.findall(r"(?<!\\)\$((?:\\\$|[^$])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", line)
     if formulas:
         return str(next(part for part in formulas[-1] if part)).strip().rstrip(".")
     said = re.match(
         r"^.*\b(?:is|are|equals)\s+(?:equal to\s+|approximately\s+)?(.+)$|^[^:]*[A-Za-z ]{4,}:\s*(.+)$", line
     )
     result = next((part for part in said.groups() if part), line) if said else line
-    return result.strip().removesuffix(".").strip()
+    return result.strip(_EMPHASIS).removesuffix(".").strip(_EMPHASIS)
+
+
+def stated_number(text: str) -> float | None:
+    """Give the number that an answer states as its result.
+
+    It is the last number of the last `\\boxed{}`, else of what follows the marker of a final answer, else of the last
+    line that has one.
+    """
+    from captain.decide.reading import read_final_answer
+
+    parts = [boxed(text), read_final_answer(text), *reversed(text.splitlines())]
+    return next((found[-1] for part in parts if part and (found := numbers(part))), None)

@@ -24,7 +24,6 @@ _FUNCTIONS: dict[str, Callable[[complex], complex]] = {"sqrt": cmath.sqrt, "exp"
 _CONSTANTS: dict[str, complex] = {"pi": cmath.pi, "i": 1j, "I": 1j, "e": cmath.e, "E": cmath.e}
 _TOKEN = re.compile(r"\d+\.?\d*|\.\d+|[A-Za-z]+|\*\*|[-+*/^()]")
 _WORDS = ("sqrt", "exp", "log", "pi")
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 def same_mathematics(given: str, expected: str) -> bool:
@@ -42,12 +41,12 @@ def same_mathematics(given: str, expected: str) -> bool:
 def normal_form(text: str) -> str:
     """Bring an answer to one spelling; see `same_mathematics`."""
     text = text.strip().strip("$").strip().rstrip(".")
+    text = re.sub(r"\\begin\{[a-z]*matrix\}(.*?)\\end\{[a-z]*matrix\}", _matrix, text, flags=re.DOTALL)
     text = re.sub(r"\\\(|\\\)|\\\[|\\\]|\\left|\\right|\\[!,;: ]|~", "", text)
     text = text.replace("−", "-").replace("π", "\\pi").replace("√", "\\sqrt").replace("∞", "\\infty")
     text = text.replace("∪", "\\cup").replace("±", "\\pm").replace("°", "").replace("\\dfrac", "\\frac")
     text = text.replace("\\tfrac", "\\frac").replace("\\{", "{|").replace("\\}", "|}").replace("{,}", ",")
     text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?|\\circ|\\degree|\\?%|\\?\$|\\displaystyle", "", text)
-    text = re.sub(r"\\begin\{[a-z]*matrix\}(.*?)\\end\{[a-z]*matrix\}", _matrix, text, flags=re.DOTALL)
     text = _without_words(text)
     text = re.sub(r"\b(?:infinity|oo|inf)\b", r"\\infty", text)
     text = re.sub(r"\\cdot|\\times", "*", text)
@@ -77,47 +76,37 @@ def _without_words(text: str) -> str:
 
 
 def _same(left: str, right: str) -> bool:
-    for splitter in (_unions, _signs):
-        parts, others = splitter(left), splitter(right)
-        if len(parts) > 1 or len(others) > 1:
-            return _same_in_any_order(parts, others)
+    if "\\cup" in left or "\\cup" in right:
+        return _same_in_any_order(left.split("\\cup"), right.split("\\cup"))
     (opened, parts, closed), (other_opened, others, other_closed) = _bracketed(left), _bracketed(right)
     if len(parts) == 1 and len(others) == 1:
         return _same_part(left, right)
-    if (opened, closed) != (other_opened, other_closed):
-        return False
-    if opened in ("(", "["):
-        return len(parts) == len(others) and all(_same_part(a, b) for a, b in zip(parts, others, strict=True))
+    if opened or other_opened:
+        ordered = (opened, closed) == (other_opened, other_closed) and len(parts) == len(others)
+        return ordered and all(_same_part(a, b) for a, b in zip(parts, others, strict=True))
     return _same_in_any_order(parts, others)
 
 
 def _same_in_any_order(parts: list[str], others: list[str]) -> bool:
     remaining = list(others)
     for part in parts:
-        match = next((other for other in remaining if part == other or _same(part, other)), None)
+        match = next((other for other in remaining if part == other or (part and other and _same(part, other))), None)
         if match is None:
             return False
         remaining.remove(match)
     return not remaining
 
 
-def _unions(text: str) -> list[str]:
-    return text.split("\\cup")
-
-
-def _signs(text: str) -> list[str]:
-    return [text.replace("\\pm", "+"), text.replace("\\pm", "-")] if text.count("\\pm") == 1 else [text]
-
-
 def _bracketed(text: str) -> tuple[str, list[str], str]:
-    """Split at top-level commas and semicolons, with the brackets that enclose the whole, if any."""
-    opened, closed = ("", "")
+    """Split at top-level commas and semicolons; give the round or square brackets around the whole, if any.
+
+    A set counts as a list without brackets, and `±` there as two parts.
+    """
+    opened, inner, closed = "", text, ""
     if text[:2] == "{|" and text[-2:] == "|}":
-        opened, closed, inner = "{", "}", text[2:-2]
-    elif text[0] in "([" and text[-1] in ")]" and _encloses(text):
-        opened, closed, inner = text[0], text[-1], text[1:-1]
-    else:
-        inner = text
+        inner = text[2:-2]
+    elif text[:1] in ("(", "[") and text[-1] in ")]" and _encloses(text):
+        opened, inner, closed = text[0], text[1:-1], text[-1]
     parts, depth, current = [], 0, ""
     for character in inner:
         depth += (character in "([{") - (character in ")]}")
@@ -127,6 +116,8 @@ def _bracketed(text: str) -> tuple[str, list[str], str]:
         else:
             current += character
     parts.append(current)
+    if not opened:
+        parts = [one for part in parts for one in dict.fromkeys((part.replace("\\pm", "+"), part.replace("\\pm", "-")))]
     return opened, parts, closed
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scenarios.answers import numbers, stated_result
+from scenarios.answers import numbers, stated_number, stated_result
 from scenarios.equality import same_mathematics
 from scenarios.hidden_tests import hidden_tests
 
@@ -46,7 +46,7 @@ def contains_text(answer: str, expected: Any, *, ignore_case: bool = True) -> bo
 def numeric(answer: str, expected: Any, *, relative: float = 0.0, absolute: float = 1e-9) -> bool:
     """Tell whether the number that the answer states is the expected one.
 
-    The number is the last one of the part marked as the result, else the last of the answer. It is right when
+    The number is found by `scenarios.answers.stated_number`. It is right when
     |given - expected| <= max(relative · |expected|, absolute).
 
     Args:
@@ -55,9 +55,9 @@ def numeric(answer: str, expected: Any, *, relative: float = 0.0, absolute: floa
         relative: Relative tolerance.
         absolute: Absolute tolerance, in the answer's unit.
     """
-    found = numbers(stated_result(answer)) or numbers(answer)
+    found = stated_number(answer)
     wanted = [float(one) for one in _alternatives(expected)]
-    return bool(found) and any(abs(found[-1] - one) <= max(relative * abs(one), absolute) for one in wanted)
+    return found is not None and any(abs(found - one) <= max(relative * abs(one), absolute) for one in wanted)
 
 
 def contains_number(answer: str, expected: Any, *, relative: float = 0.0, absolute: float = 1e-9) -> bool:
@@ -83,7 +83,8 @@ def math_equal(answer: str, expected: Any) -> bool:
 def dabench(answer: str, expected: Mapping[str, Any]) -> bool:
     """Tell whether every named value of a closed form is right.
 
-    The answer holds items `@name[value]`; of a name given twice the last counts. All items of `values` must be there.
+    The answer holds items `@name[value]`; of a name given more often than it is asked for the last ones count. All
+    items of `values` must be there.
     Two numbers are equal when the given one, rounded to the stated places, is the label: their difference is at most
     half a unit of the last place, and 1e-6 when no places are stated. The places are those of the label, or the fewest
     that the form states when that is more (a label "0.3" under "two decimal places" means 0.30). Other values must be
@@ -93,10 +94,16 @@ def dabench(answer: str, expected: Mapping[str, Any]) -> bool:
         answer: The final answer.
         expected: `values`, a list of [name, value] pairs, and `form`, the text that states the rounding.
     """
-    given = dict(_ITEM.findall(answer))
+    given: dict[str, list[str]] = {}
+    for name, value in _ITEM.findall(answer):
+        given.setdefault(name, []).append(value)
+    wanted = [name for name, _ in expected["values"]]
     stated = [_places(match["word"]) for match in _STATED_PLACES.finditer(str(expected.get("form", "")))]
     least = min(stated, default=0)
-    return all(name in given and _same_item(given[name], str(value), least) for name, value in expected["values"])
+    return all(
+        any(_same_item(one, str(value), least) for one in given.get(name, [])[-wanted.count(name) :])
+        for name, value in expected["values"]
+    )
 
 
 def _same_item(given: str, label: str, stated_places: int) -> bool:

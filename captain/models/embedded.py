@@ -181,16 +181,17 @@ def _openmp_settings() -> Iterator[None]:
 
 def _check_machine() -> None:
     """Refuse a processor on which the runtime would die of an illegal instruction."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return
+    described = _processor()
+    if platform.machine().lower() in ("x86_64", "amd64") and "flags" in described and " avx2" not in described:
+        raise ConfigError("the embedded models need a processor with AVX2; use model=openai or model=compatible")
+
+
+def _processor() -> str:
+    """What Linux says about the processor; empty elsewhere."""
     try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return
-    if "flags" in flags and " avx2" not in flags:
-        raise ConfigError(
-            "the embedded models need a processor with AVX2; use model=openai or model=compatible instead"
-        )
+        return ""
 
 
 def _import_remedy(error: ImportError) -> str:
