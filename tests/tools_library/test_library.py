@@ -1,0 +1,61 @@
+"""What holds for every tool that is shipped."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from autogen_core import CancellationToken
+
+from captain.config import ToolsConfig
+from captain.tools import ToolSpec, is_tool, spec_of
+
+SPECS = [
+    spec_of(value)
+    for module in ToolsConfig().modules
+    for value in vars(importlib.import_module(module)).values()
+    if is_tool(value) and value.__module__ == module
+]
+
+
+def test_there_are_24_tools_with_different_names() -> None:
+    assert len({spec.name for spec in SPECS}) == len(SPECS) == 24
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_every_tool_is_described_and_has_flat_parameters(spec: ToolSpec) -> None:
+    assert 40 < len(spec.description) < 300
+    assert spec.missing() == []
+    for parameter in spec.parameters:
+        assert parameter.annotation in (str, int, float, bool, list[str])
+        assert len(parameter.description) > 5 and parameter.description != parameter.name
+    for section in ("Args:", "Returns:"):
+        assert section in (spec.function.__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("matrix_power", {"matrix": [[1, 1], [1, 0]], "power": "2"}, "[2, 1]\n[1, 1]"),
+        ("filter_rows", {"path": "d.csv", "conditions": "a > 1", "show": 0}, '"matching": 1'),
+        ("t_test", {"path": "d.csv", "column": "a", "kind": "mean", "against": 1}, '"t": 1'),
+        ("evaluate_expression", {"expression": 7}, "7"),
+    ],
+)
+async def test_tools_work_with_what_models_send(
+    name: str, arguments: dict[str, object], expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / "d.csv").write_text("a,b\n1,2\n3,4\n")
+    bound = next(spec for spec in SPECS if spec.name == name).bind(tmp_path)
+    result = await bound.run_json(arguments, CancellationToken())
+    assert expected in bound.return_value_as_string(result)
+
+
+def test_importing_the_tools_loads_no_heavy_package() -> None:
+    heavy = {"pandas", "numpy", "scipy", "sympy", "regex"}
+    code = f"import sys, {', '.join(ToolsConfig().modules)}; print(*sorted({heavy!r} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""
