@@ -29,7 +29,7 @@ def numbers(text: str) -> list[float]:
     """
     text = _SUPERSCRIPT_RUN.sub(lambda m: "^" + m.group().translate(_SUPERSCRIPTS), text)
     text = text.replace("−", "-").replace("–", "-").replace("\\!", "").replace("{,}", ",").replace("\\,", " ")
-    text = text.replace("\\left", "").replace("\\right", "")
+    text = re.sub(r"\\(?:mathrm|text)\s*\{([^{}]*)\}", r" \1 ", text).replace("\\left", "").replace("\\right", "")
     text = _FRACTION.sub(r" \1/\2 ", text)
     text = _TIMES_POWER.sub(r"\1e\2", text)
     text = _POWER_OF_TEN.sub(r"1e\1", text)
