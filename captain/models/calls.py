@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from captain.config import ModelSpec, Price
@@ -113,35 +114,21 @@ class Meter:
     def add(self, call: ModelCall) -> None:
         """Counts a call that was answered."""
         used = call.usage
+        spent = RoleUsage(
+            calls=1,
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cached_tokens=used.cached_tokens,
+            seconds=call.seconds,
+            usd=call.usd,
+        )
         with self._lock:
-            old = self._roles.get(call.role, RoleUsage(usd=0.0))
-            self._roles[call.role] = RoleUsage(
-                calls=old.calls + 1,
-                prompt_tokens=old.prompt_tokens + used.prompt_tokens,
-                completion_tokens=old.completion_tokens + used.completion_tokens,
-                cached_tokens=old.cached_tokens + used.cached_tokens,
-                seconds=old.seconds + call.seconds,
-                usd=_plus(old.usd, call.usd),
-            )
+            before = self._roles.get(call.role)
+            self._roles[call.role] = spent if before is None else before.plus(spent)
 
     def usage(self) -> Usage:
         """Gives what was spent until now; `usd` is None as soon as one used model has no known price."""
         with self._lock:
             roles = dict(self._roles)
-        total = Usage(usd=0.0, by_role=roles)
-        for one in roles.values():
-            total = total.model_copy(
-                update={
-                    "calls": total.calls + one.calls,
-                    "prompt_tokens": total.prompt_tokens + one.prompt_tokens,
-                    "completion_tokens": total.completion_tokens + one.completion_tokens,
-                    "cached_tokens": total.cached_tokens + one.cached_tokens,
-                    "seconds": total.seconds + one.seconds,
-                    "usd": _plus(total.usd, one.usd),
-                }
-            )
-        return total
-
-
-def _plus(left: float | None, right: float | None) -> float | None:
-    return None if left is None or right is None else left + right
+        total = reduce(RoleUsage.plus, roles.values(), RoleUsage(usd=0.0))
+        return Usage(**total.model_dump(), by_role=roles)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from autogen_core.models import UserMessage
 
+from captain.compose import load_config
 from captain.config import CaptainConfig, ModelSpec
 from captain.errors import ConfigError
 from captain.models import ModelCall, ModelRouter
@@ -132,3 +133,23 @@ async def test_a_router_works_on_after_it_was_closed() -> None:
         await router.client("expert").create(HELLO)
         await router.aclose()
     assert router.usage().calls == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        ("embedded", "embedded"),
+        ("embedded_small", "embedded"),
+        ("embedded_tiny", "embedded"),
+        ("openai", "openai"),
+        ("compatible", "compatible"),
+        ("auto", "auto"),
+    ],
+)
+def test_the_models_that_ship_can_be_chosen_by_name(bare: pytest.MonkeyPatch, name: str, provider: str) -> None:
+    bare.setenv("OPENAI_API_KEY", "sk-1")
+    bare.setenv("CAPTAIN_BASE_URL", "http://127.0.0.1:1/v1")
+    bare.setenv("CAPTAIN_MODEL", "some")
+    config = load_config([f"model={name}"]).captain
+    assert (config.model.name, config.model.provider) == (name, provider)
+    assert ModelRouter(config).spec("expert").provider == ("openai" if name == "auto" else provider)
