@@ -23,6 +23,8 @@ _logger = logging.getLogger(__name__)
 SAME_MEANING = 0.92
 """Cosine of two descriptions from which on a new expert is taken to be the old one."""
 
+_COMPARED = 5
+
 
 class Library:
     """Experts and tools of a configuration. Nothing is read before it is asked for; safe for concurrent use.
@@ -118,10 +120,11 @@ class Library:
         """Store a written expert in the user's library, where every later run finds it.
 
         Returns:
-            The stored profile, or the one that is there already when it means the same.
+            The stored profile (under a free name, when another written expert has its own), or the one that is there
+            already when its description means the same.
 
         Raises:
-            ConfigError: The name is taken by another expert, or the user's folder cannot be written.
+            ConfigError: The name is that of a packaged expert or one of the user's, or the folder cannot be written.
         """
         return await asyncio.to_thread(self._keep, profile)
 
@@ -129,21 +132,34 @@ class Library:
         profile = AgentProfile.model_validate({**profile.model_dump(), "origin": "written"})
         with self._keeping:
             self.__dict__.pop("_read", None)  # other processes may have kept experts meanwhile
-            nearest = self._nearest(profile)
-            if nearest is not None:
-                return nearest
-            if profile.name.casefold() in {known.name.casefold() for known in self.experts()}:
-                raise ConfigError(f"the library already has another expert {profile.name!r}; choose another name")
+            alike = self._alike(profile)
+            if alike is not None:
+                return alike
+            profile = profile.model_copy(update={"name": self._free_name(profile.name)})
             write_profile(self._written_folder, profile)
             self._read[profile.name] = profile
             self._expert_index.ranking(self.experts())
         return profile
 
-    def _nearest(self, profile: AgentProfile) -> AgentProfile | None:
-        """An expert that means the same as a new one."""
-        ranking = self._expert_index.ranking(self.experts())
-        found = ranking.nearest(self.embedding().encode([profile.meaning()])[0]) if ranking.items else None
-        return found[0] if found is not None and found[1] > SAME_MEANING else None
+    def _alike(self, profile: AgentProfile) -> AgentProfile | None:
+        """An expert that is described as a new one is."""
+        embedding = self.embedding()
+        vector, brief = embedding.encode([profile.meaning(), profile.brief()])
+        near = self._expert_index.ranking(self.experts()).nearest(vector, _COMPARED)
+        cosines = [float(row @ brief) for row in embedding.encode([known.brief() for known in near])]
+        best = max(zip(cosines, range(len(near)), strict=True), default=None)
+        return near[best[1]] if best is not None and best[0] > SAME_MEANING else None
+
+    def _free_name(self, name: str) -> str:
+        """The name, or with a number when another written expert has it."""
+        known = {profile.name.casefold(): profile for profile in self.experts()}
+        taken = known.get(name.casefold())
+        if taken is not None and taken.origin != "written":
+            raise ConfigError(f"the name {name!r} belongs to another expert of the library; choose another name")
+        free, number = name, 2
+        while free.casefold() in known:
+            free, number = f"{name[:60]}_{number}", number + 1
+        return free
 
     @property
     def _written_folder(self) -> Path:

@@ -35,7 +35,7 @@ class AgentProfile(BaseModel):
     title: Text
     domain: Text
     description: Text
-    """For others: what the expert can do. It is what a search compares."""
+    """For others: what the expert can do."""
     instructions: Text
     """For the expert: how to work."""
     tools: tuple[str, ...] = ()
@@ -52,9 +52,13 @@ class AgentProfile(BaseModel):
     version: int = Field(default=1, ge=1)
     origin: Origin = "packaged"
 
-    def meaning(self) -> str:
-        """The text that stands for the expert in a comparison of meanings."""
+    def brief(self) -> str:
+        """Title and description: who the expert is."""
         return f"{self.title}: {self.description}"
+
+    def meaning(self) -> str:
+        """The text that stands for the expert when a search compares meanings."""
+        return " ".join([self.brief(), ", ".join(self.tags), *self.examples]).strip()
 
     def words(self) -> str:
         """The text whose words a search compares."""
