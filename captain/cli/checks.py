@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,8 @@ def check_library(config: CaptainConfig) -> Iterator[Check]:
     except CaptainError as error:
         yield Check("library", "problem", str(error), "correct the file or setting that is named")
         return
-    yield Check("library", "ok" if library.experts() else "warning", found)
+    yield Check("library", "ok", found)
+    yield _check_index(library.folder / "index")
 
 
 def check_tools(config: CaptainConfig) -> Iterator[Check]:
@@ -131,6 +133,16 @@ def check_extras() -> Iterator[Check]:
             yield Check("extra", "warning", f"{extra} ({purpose}) is missing", f"pip install 'captain-agents[{extra}]'")
         else:
             yield Check("extra", "ok", f"{extra} ({purpose}) is installed")
+
+
+def _check_index(folder: Path) -> Check:
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not os.access(existing, os.W_OK):
+        remedy = "library.user_dir=FOLDER that can be written"
+        return Check("index", "warning", f"{folder} cannot be written: every run embeds the library anew", remedy)
+    if any(folder.glob("experts-*")):
+        return Check("index", "ok", f"{folder} is there; entries that changed are embedded at the next search")
+    return Check("index", "ok", f"{folder} is built at the first search")
 
 
 def _check_backend(spec: ModelSpec, weights: WeightsConfig) -> Iterator[Check]:

@@ -25,10 +25,12 @@ def test_everything_is_looked_at(command: Command, offline: list[str]) -> None:
         "model",
         "embedding",
         "library",
+        "index",
         "tools",
         "execution",
         "extra",
     }
+    assert "built at the first search" in found(outcome, "index")[0]["detail"]
     (execution,) = found(outcome, "execution")
     assert "no keys in the environment" in execution["detail"] and "not closed off" in execution["detail"]
 
