@@ -8,7 +8,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _SUPERSCRIPT_RUN = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)"
 _TIMES_POWER = re.compile(
-    rf"(?<![\d.])({_PLAIN})(?:\s*(?:[×x*·⋅]|\\times|\\cdot)\s*|\s+)\$?\s*10\s*(?:\^|\*\*)\s*[{{(]?\s*([-+]?\d+)\s*[}})]?"
+    rf"(?<![\d.])({_PLAIN})(?:\s*(?:[×x*·⋅]|\\times|\\cdot)\s*|\s+)[\s${{]*10\s*(?:\^|\*\*)\s*[{{(]?\s*([-+]?\d+)\s*[}})]?"
 )
 _POWER_OF_TEN = re.compile(r"(?<![\w.^])10\s*(?:\^|\*\*)\s*[{(]?\s*([-+]?\d+)\s*[})]?")
 _EXPONENT = re.compile(r"(?:\^|\*\*)\s*(?:\{[^{}]*\}|\([^()]*\)|[-+]?\d+(?:\.\d+)?)")
@@ -29,7 +29,7 @@ def numbers(text: str) -> list[float]:
     """
     text = _SUPERSCRIPT_RUN.sub(lambda m: "^" + m.group().translate(_SUPERSCRIPTS), text)
     text = text.replace("−", "-").replace("–", "-").replace("\\!", "").replace("{,}", ",").replace("\\,", " ")
-    text = re.sub(r"\\(?:mathrm|text)\s*\{([^{}]*)\}", r" \1 ", text).replace("\\left", "").replace("\\right", "")
+    text = re.sub(r"\\(?:mathrm|text|left|right)\b", " ", text)
     text = _FRACTION.sub(r" \1/\2 ", text)
     text = _TIMES_POWER.sub(r"\1e\2", text)
     text = _POWER_OF_TEN.sub(r"1e\1", text)

@@ -33,6 +33,8 @@ class Attempt(Record):
     completion_tokens: int = 0
     seconds: float = 0.0
     """Wall clock of the solve; scoring is not part of it."""
+    run_dir: str | None = None
+    """The folder of this solve: its journal holds the transcript."""
     error: str | None = None
     """What the solver or the scorer raised; such an attempt counts as wrong."""
 
@@ -85,6 +87,7 @@ async def attempt(solver: Solver, task: Task, text: str, *, output_type: type[An
         prompt_tokens=result.usage.prompt_tokens,
         completion_tokens=result.usage.completion_tokens,
         seconds=seconds,
+        run_dir=None if result.run_dir is None else str(result.run_dir),
         error=problem,
     )
 

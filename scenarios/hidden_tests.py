@@ -69,7 +69,7 @@ def program_in(answer: str, *, entry_point: str, prompt: str = "") -> str | None
     """Give the program of an answer, with what the prompt sets up before it, or None when there is none.
 
     The candidates are the last fenced block that defines the function, all blocks together, the answer itself from its
-    first line of code on. One that defines the function follows the prompt, so that its imports and helper functions
+    first line of code on. One that defines the function follows the prompt, so that its imports and other functions
     are there; else the first block, or the answer, is taken for the body that completes the prompt.
     """
     from captain.decide.reading import read_code_blocks

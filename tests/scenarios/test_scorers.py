@@ -22,6 +22,7 @@ from scenarios.scorers import contains_number, contains_text, dabench, exact, ma
         ("10^5", [1e5]),
         ("4.738 $10^{14} \\mathrm{~Hz}$", [4.738e14]),
         ("(-1,6)", [-1, 6]),
+        ("1.2  $\\mathrm{10^{-4}} \\mathrm{~m}$", [1.2e-4]),
         ("1.2e-3", [0.0012]),
         ("3/4", [0.75]),
         ("-\\frac{3}{4}", [-0.75]),
