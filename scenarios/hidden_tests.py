@@ -78,9 +78,9 @@ def program_in(answer: str, *, entry_point: str, prompt: str = "") -> str | None
     defining = [code for code in reversed(blocks) if _defines(code, entry_point)]
     for code in (*defining, "\n\n".join(blocks), answer, _from_first_statement(answer)):
         if _defines(code, entry_point):
-            return f"{prompt}\n\n{code}" if _parses(prompt) else code
+            return whole if _compiles(whole := f"{prompt}\n\n{code}") else code
     for body in (*blocks[:1], answer):
-        if prompt and body.strip() and _parses(program := prompt.rstrip("\n") + "\n" + _indented(body)):
+        if prompt and body.strip() and _compiles(program := prompt.rstrip("\n") + "\n" + _indented(body)):
             return program
     return None
 
@@ -97,9 +97,9 @@ def _defines(code: str, name: str) -> bool:
     )
 
 
-def _parses(code: str) -> bool:
+def _compiles(code: str) -> bool:
     try:
-        ast.parse(code)
+        compile(code, "answer.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return bool(code.strip())

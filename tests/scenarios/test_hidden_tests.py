@@ -27,9 +27,8 @@ def test_the_program_is_found(answer: str) -> None:
     program = program_in(answer, entry_point="half", prompt=PROMPT)
     assert program is not None
     space: dict[str, object] = {}
-    if "__future__" not in answer:
-        exec(compile(program, "answer.py", "exec"), space)
-        assert space["half"](5) == 2  # type: ignore[operator]
+    exec(compile(program, "answer.py", "exec", dont_inherit=True), space)
+    assert space["half"](5) == 2  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("answer", ["I do not know.", "", "```python\ndef half(x:\n```"])
