@@ -24,14 +24,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from typer import Abort, TyperException
 
     from captain.cli.app import app
-    from captain.cli.terminal import complain, prepare_streams
+    from captain.cli.terminal import complain, notice, prepare_streams
 
     prepare_streams()
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="captain", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except TyperException as error:
-        if error.format_message():  # empty where the help was shown instead
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help, which is no error
+            notice(error.format_message())
+        else:
             complain(error.format_message())
         return WRONG_INPUT
     except CaptainError as error:

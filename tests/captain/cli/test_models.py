@@ -43,3 +43,9 @@ def test_verify_finds_a_damaged_file(command: Command, tmp_path: Path) -> None:
 def test_version(command: Command) -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     assert command("version").out.strip() == project["project"]["version"]
+
+
+def test_no_words_show_the_help(command: Command) -> None:
+    outcome = command()
+    assert outcome.code == 2
+    assert outcome.err.startswith("Usage: captain") and "error" not in outcome.err
