@@ -2,7 +2,7 @@
 
 The grammar is numbers, names, `+ - * / // % ^ ** !`, parentheses and calls of the functions listed here. There are no
 dots, quotes, brackets or keywords in it, so no text can reach an attribute, an import or a built-in.
-Only the calculating process (`tools_library.algebra`) imports this module.
+Only the calculating process (`tools_library.calculator`) imports this module.
 """
 
 from __future__ import annotations

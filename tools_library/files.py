@@ -53,7 +53,7 @@ def list_files(folder: str = ".", pattern: str = "*") -> str:
 
 @tool
 def read_text_file(path: str, first_line: int = 1, last_line: int = 200) -> str:
-    """Read lines of a text file.
+    """Read a range of lines of a text file, and learn how many lines it has.
 
     Args:
         path: The file.

@@ -40,14 +40,14 @@ def evaluate_expression(expression: str) -> str:
 def solve_equations(equations: str, unknowns: str = "x") -> str:
     """Solve one equation or a system of equations for its unknowns, exactly where possible.
 
-    Complex solutions are listed too (I is the imaginary unit).
+    Complex solutions are listed too (I is the imaginary unit); of a periodic equation those of one period.
 
     Args:
         equations: For example "x^2 - 5x + 6 = 0"; several are separated by semicolons: "x + y = 3; x - y = 1".
         unknowns: Names of the unknowns, separated by commas: "x" or "x, y".
 
     Returns:
-        One solution a line with exact and decimal values, or "no solution", or "true for every value".
+        One solution a line with exact and decimal values, or "no solution", or "true for every value ...".
 
     Raises:
         ToolError: An equation cannot be read or solved, or it takes too long.
@@ -229,7 +229,7 @@ def convert_units(value: float, from_unit: str, to_unit: str) -> str:
 
 
 def _compute(operation: str, **arguments: str | int) -> str:
-    from tools_library.algebra import compute
+    from tools_library.calculator import compute
 
     return compute(operation, arguments)
 

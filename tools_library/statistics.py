@@ -99,16 +99,12 @@ def normality_test(path: str, column: str, alpha: float = 0.05) -> dict[str, Any
     Raises:
         ToolError: No such file or column, fewer than 3 numbers, a constant column, or alpha out of range.
     """
-    import warnings
-
     from scipy import stats
 
     _share(alpha)
     found = numbers(read_table(path), column, at_least=3)
     _not_constant(found.values, column)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scipy warns about many values; the note below says it
-        outcome = stats.shapiro(found.values)
+    outcome = stats.shapiro(found.values)
     result: dict[str, Any] = {
         "statistic": rounded(outcome.statistic),
         "p_value": rounded(outcome.pvalue),
@@ -258,7 +254,7 @@ def _samples(path: str, column: str, kind: str, against: str) -> dict[str, Any]:
     if kind == "columns":
         return {column: values, against: numbers(table, against, at_least=2).values}
     labels = table[column_name(table, against)].loc[values.index]
-    groups = {str(label): values[labels == label] for label in sorted(labels.dropna().unique(), key=str)}
+    groups = {_label(label): values[labels == label] for label in sorted(labels.dropna().unique(), key=str)}
     if len(groups) != 2:
         raise ToolError(
             f"column {against!r} splits the rows into {len(groups)} groups {list(groups)[:8]}; 2 are needed"
@@ -266,6 +262,11 @@ def _samples(path: str, column: str, kind: str, against: str) -> dict[str, Any]:
     if small := [label for label, group in groups.items() if len(group) < 2]:
         raise ToolError(f"group {small[0]!r} has fewer than 2 numbers in column {column!r}")
     return groups
+
+
+def _label(value: Any) -> str:
+    # whole numbers become 1.0 in a column with missing cells
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _not_constant(values: Any, name: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import math
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,16 +77,17 @@ def read_table(path: str) -> pandas.DataFrame:
         raise ToolError(f"{path!r} is not a text file; only CSV and TSV tables can be read")
     encoding = encoding_of(found)
     with found.open(encoding=encoding) as stream:
-        header = stream.readline()
-    separator = max(",;\t|", key=header.count)
+        separator = max(",;\t|", key=stream.readline().count)
+        stream.seek(0)
+        first = [len(row) for row in islice((row for row in csv.reader(stream, delimiter=separator) if row), 2)]
+    if len(first) == 2 and first[1] > first[0]:
+        raise ToolError(f"the rows of {path!r} have {first[1]} cells but its header line names {first[0]} columns")
     try:
         table = pandas.read_csv(
             found, sep=separator, encoding=encoding, skipinitialspace=True, low_memory=False, compression=None
         )
     except (pandas.errors.EmptyDataError, pandas.errors.ParserError, ValueError) as error:
         raise ToolError(f"{path!r} cannot be read as a table: {error}") from error
-    if not isinstance(table.index, pandas.RangeIndex):
-        raise ToolError(f"the rows of {path!r} have more cells than its header line; its columns are not certain")
     table.columns = [str(name).strip() for name in table.columns]
     table.index = pandas.RangeIndex(1, len(table) + 1)
     return table

@@ -140,7 +140,8 @@ def _named(name: str) -> Unit:
             rest = _ALIASES.get(rest, rest)
             if candidate.startswith(prefix) and rest in _PREFIXABLE:
                 return Unit(UNITS[rest].factor * Fraction(10) ** _PREFIXES[short], UNITS[rest].dimension)
-    near = difflib.get_close_matches(name, [*UNITS, *_ALIASES], n=3)
+    scaled = [prefix + word for prefix in _LONG_PREFIXES for word, unit in _ALIASES.items() if unit in _PREFIXABLE]
+    near = difflib.get_close_matches(name, [*UNITS, *_ALIASES, *scaled], n=3)
     raise ToolError(f"unknown unit {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
 
 

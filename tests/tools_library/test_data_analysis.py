@@ -46,7 +46,8 @@ def test_a_table_with_only_a_header(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"), [("", "cannot be read"), ("a,b\n1,2,3\n4,5,6\n", "more cells"), ("a\0b", "not a text file")]
+    ("content", "problem"),
+    [("", "cannot be read"), ("a,b\n1,2,3\n4,5,6\n", "header line names 2"), ("a\0b", "not a text file")],
 )
 def test_files_that_are_no_tables(table: Table, content: str, problem: str) -> None:
     with pytest.raises(ToolError, match=problem):

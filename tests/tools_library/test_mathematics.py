@@ -8,8 +8,20 @@ from pathlib import Path
 import pytest
 
 from captain.errors import ToolError
-from tools_library import algebra
+from tools_library import calculator
 from tools_library import mathematics as maths
+
+
+@pytest.fixture
+def own_process() -> None:
+    """Keeps calculations in a process of their own, as they are in use."""
+
+
+@pytest.fixture(autouse=True)
+def calculations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calculate in the process of the tests, which saves half a second each."""
+    if "own_process" not in request.fixturenames:
+        monkeypatch.setattr(calculator, "compute", lambda *call: calculator.text_of(calculator.answer(*call)))
 
 
 @pytest.mark.parametrize(
@@ -79,14 +91,24 @@ def test_what_cannot_be_evaluated_is_refused_at_once(expression: str, problem: s
     start = time.monotonic()
     with pytest.raises(ToolError, match=problem):
         maths.evaluate_expression(expression)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 5
 
 
+@pytest.mark.usefixtures("own_process")
 def test_a_calculation_that_does_not_end_is_stopped() -> None:
     start = time.monotonic()
     with pytest.raises(ToolError, match="stopped after 2 s"):
-        algebra.compute("evaluate", {"expression": "exp(exp(exp(100)))"}, seconds=2)
-    assert time.monotonic() - start < 5
+        calculator.compute("evaluate", {"expression": "exp(exp(exp(100)))"}, seconds=2)
+    assert time.monotonic() - start < 8
+
+
+@pytest.mark.usefixtures("own_process")
+def test_calculations_run_in_their_own_process() -> None:
+    assert (
+        maths.evaluate_expression("2^20000") == "≈ 3.98027684034e+6020 (6021 digits)"
+    )  # log10: 20000 * 0.30103 = 6020.6
+    with pytest.raises(ToolError, match="unknown x"):
+        maths.evaluate_expression("x")
 
 
 def test_a_large_power_of_a_decimal_is_approximated() -> None:
@@ -102,7 +124,7 @@ def test_a_large_power_of_a_decimal_is_approximated() -> None:
         ("x + y = 3; x - y = 1", "x, y", {"x = 2, y = 1"}),
         ("x + y = 3, x - y = 1", "x y", {"x = 2, y = 1"}),
         ("2^x = 8", "x", {"x = 3"}),
-        ("x = x", "x", {"true for every value"}),
+        ("x = x", "x", {"true for every value where both sides are defined"}),
         ("x = x + 1", "x", {"no solution"}),
         ("x + y = 1; x + y = 2", "x, y", {"no solution"}),
         ("x^2 + y^2 = 1; x^2 + y^2 = 4; x = y", "x, y", {"no solution"}),
@@ -116,8 +138,16 @@ def test_equations_are_solved(equations: str, unknowns: str, solutions: set[str]
 def test_a_quintic_has_its_five_roots_and_a_transcendental_equation_its_numerical_one() -> None:
     quintic = maths.solve_equations("x^5 - x - 1 = 0")
     assert len(quintic.splitlines()) == 5
-    assert "x = ≈ 1.1673039" in quintic  # the real root
+    assert "x ≈ 1.1673039" in quintic  # the real root
     assert "x ≈ 0.7390851332" in maths.solve_equations("cos(x) = x")  # the Dottie number
+    assert maths.solve_equations("abs(x) = 2") == "x = -2\nx = 2"
+
+
+@pytest.mark.parametrize(
+    "equation", ["exp(x) = 0", "1/x = 0", "sqrt(x) = -1", "(x^2 - 1)/(x - 1) = 2", "exp(-x^2) = 0"]
+)
+def test_no_root_is_made_up(equation: str) -> None:
+    assert maths.solve_equations(equation).startswith("no solution was found")
 
 
 @pytest.mark.parametrize(("equations", "problem"), [("x < 3", "inequalities"), ("y = 2", "contain y"), ("1=x=2", "=")])
