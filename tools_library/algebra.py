@@ -55,12 +55,27 @@ def integrate(expression: str, variable: str, lower: str, upper: str) -> str:
             raise ExpressionError("no antiderivative in closed form was found; give bounds for a numerical value")
         return f"{_text(sympy.simplify(result))} + C"
     bounds = (symbol, parse(lower), parse(upper))
+    if _has_pole(integrand, *bounds):
+        return "the integral diverges (the integrand has a pole between the bounds)"
     result = sympy.integrate(integrand, bounds)
     if result.has(sympy.Integral):
         return f"≈ {_decimal(sympy.Integral(integrand, bounds).evalf(15))} (numerical)"
     if result in (sympy.nan, sympy.zoo) or result.is_infinite:
         return f"the integral diverges ({result})"
     return exact_and_decimal(simplest(result))
+
+
+def _has_pole(integrand: Any, symbol: Any, lower: Any, upper: Any) -> bool:
+    """Whether a fraction of polynomials has a pole between real bounds; sympy may integrate across it."""
+    if integrand.free_symbols != {symbol} or not integrand.is_rational_function(symbol):
+        return False
+    if not (lower.is_extended_real and upper.is_extended_real):
+        return False
+    denominator = sympy.fraction(sympy.cancel(integrand))[1]
+    if not denominator.has(symbol):
+        return False
+    ends = sorted([sympy.N(lower), sympy.N(upper)])
+    return any(ends[0] <= sympy.N(root) <= ends[1] for root in sympy.real_roots(denominator))
 
 
 def factor(number: str) -> str:

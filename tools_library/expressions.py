@@ -70,7 +70,8 @@ def parse(text: str, variables: Collection[str] = ()) -> Any:
     parser = _Parser(_tokens(text), variables)
     value = parser.expression(0)
     if parser.token:
-        raise ExpressionError(f"did not expect {parser.token!r} in {text!r}")
+        hint = "; write numbers without thousands separators" if parser.token == "," else ""
+        raise ExpressionError(f"did not expect {parser.token!r} in {text!r}{hint}")
     return value
 
 
@@ -117,6 +118,8 @@ class _Parser:
         left = self.prefix()
         while True:
             operator, implied = self.token, False
+            if operator == "mod":
+                self.tokens[self.position] = operator = "%"
             if operator == "(" or operator[:1].isalpha():
                 operator, implied = "*", True
             if operator == "!":
@@ -271,6 +274,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(sympy, name) for name in "asinh acosh atanh exp sqrt root sign floor gcd lcm".split()},
     **{name: getattr(sympy, name) for name in "re im arg conjugate erf gamma".split()},
     "abs": sympy.Abs,
+    "mod": lambda value, divisor: _combine("%", value, divisor),
     "cbrt": lambda value: sympy.real_root(value, 3),
     "ceil": sympy.ceiling,
     "min": sympy.Min,

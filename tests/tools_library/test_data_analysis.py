@@ -171,4 +171,4 @@ def test_a_constant_column_has_no_outliers_and_wrong_settings_are_errors(table: 
     assert data_analysis.find_outliers(path, "v", "zscore")["outliers"] == 0
     for arguments in (("v", "mad"), ("v", "iqr", -1.0), ("v", "zscore", 3.0, 2), ("u",)):
         with pytest.raises(ToolError):
-            data_analysis.find_outliers(path, *arguments)  # type: ignore[arg-type]  # settings of several kinds
+            data_analysis.find_outliers(path, *arguments)

@@ -32,6 +32,7 @@ def calculations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         ("-2^2", "-4"),
         ("2^3^2", "512"),
         ("-7 % 3", "2"),
+        ("17 mod 5 + mod(9, 4)", "3"),
         ("2(3+4)!/7!", "2"),
         ("sqrt(2)*sqrt(8)", "4"),
         ("cbrt(-8)", "-2"),
@@ -84,6 +85,7 @@ def test_no_expression_runs_as_python(hostile: str, tmp_path: Path) -> None:
         ("x + 1", "unknown x"),
         ("sinn(2)", "unknown function 'sinn'"),
         ("2 +", "the end"),
+        ("1,000 + 1", "thousands separators"),
         ("", "the end"),
     ],
 )
@@ -163,7 +165,10 @@ def test_algebra_and_calculus() -> None:
     assert maths.integrate("cos(x)") == "sin(x) + C"
     assert maths.integrate("x^2", lower="0", upper="3") == "9"
     assert maths.integrate("exp(-x^2)", lower="-oo", upper="oo").startswith("sqrt(pi) ≈ 1.772453850")
-    assert "diverges" in maths.integrate("1/x", lower="0", upper="1")
+    for integrand in ("1/x", "1/x^2", "1/(x^3 - x + 0.3)", "1/(2x - 1)"):
+        assert "diverges" in maths.integrate(integrand, lower="0", upper="2")
+    assert maths.integrate("1/sqrt(x)", lower="0", upper="4") == "4"
+    assert maths.integrate("1/x", lower="e", upper="e^3") == "2"
     with pytest.raises(ToolError, match="both bounds"):
         maths.integrate("x", lower="0")
 
