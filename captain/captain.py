@@ -143,7 +143,9 @@ class Captain:
             result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         except BaseException as error:
             if parent is None:
-                own.finish({"status": "failed", "stop_reason": f"{type(error).__name__}: {error}"})
+                interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
+                status, reason = ("stopped", "interrupted") if interrupted else ("failed", str(error))
+                own.finish({"status": status, "stop_reason": reason})
             raise
         finally:
             _current.reset(token)
@@ -192,7 +194,7 @@ class Captain:
 
         start = time.perf_counter()
         reporter = Reporter(tree.run, listener)
-        reporter.event("started", task[:200])
+        reporter.event("started", task[:200], run_dir=str(tree.run.folder))
         brief = await asyncio.to_thread(take_in, task, files, tree.run.work)
         router = self._router(tree, reporter)
         executor = (

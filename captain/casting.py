@@ -27,6 +27,12 @@ CHECKER = Role(
     independent=True,
 )
 
+GENERALIST = Role(
+    title="Word problem solver",
+    description="works out a question stated in words step by step with a Python program",
+    independent=True,
+)
+
 
 class Candidate(Record):
     """An expert that was considered, with its scores."""
@@ -125,6 +131,8 @@ class Casting:
             if place.profile is not None:
                 taken.append(place.profile.name)
         await self._choose(places, subtask, taken)
+        # Nobody is written just to recompute: the team is sound without one more who does.
+        places = [place for place in places if place.profile is not None or not place.role.independent]
         await self._write_missing([place for place in places if place.profile is None])
         seats: list[Seat] = []
         records: list[CastRecord] = []
@@ -146,11 +154,8 @@ class Casting:
         if not small:
             return [*roles, CHECKER]
         # A small model gains nothing from talk: its members work apart, and their results are compared.
-        solver = roles[0]
-        independent = [role.model_copy(update={"independent": True}) for role in roles[1:]]
-        while len(independent) < team.max_samples - 1:
-            independent.append(solver.model_copy(update={"independent": True}) if independent else CHECKER)
-        return [solver, *independent[: team.max_samples - 1]]
+        others = [role.model_copy(update={"independent": True}) for role in roles[1:]]
+        return [roles[0], *[*others, CHECKER, GENERALIST][: team.max_samples - 1]]
 
     async def _look_up(self, place: _Place, taken: Sequence[str]) -> None:
         """Fills a place by rule: the user's own member, a clear lead, an equal title. Else leaves its candidates."""

@@ -27,7 +27,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._start = time.perf_counter()
-        self._journal: TextIO = (folder / "journal.jsonl").open("a", encoding="utf-8")
+        self._journal: TextIO = (folder / "journal.jsonl").open("a", encoding="utf-8", errors="backslashreplace")
 
     @classmethod
     def create(cls, runs_dir: str | Path, config: CaptainConfig, *, label: str = "solve") -> Run:
@@ -68,7 +68,7 @@ class Run:
 
     def _write_file(self, name: str, text: str) -> None:
         part = self.folder / f".{name}.part"
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
         part.replace(self.folder / name)
 
 

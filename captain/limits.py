@@ -24,8 +24,9 @@ class Spending:
     start: float = field(default_factory=time.perf_counter)
 
     def add(self, call: ModelCall) -> None:
-        """Counts one call."""
-        self.calls += 1
+        """Counts one call that was answered."""
+        if call.error is None:
+            self.calls += 1
         self.tokens += call.usage.prompt_tokens + call.usage.completion_tokens
         self.usd += call.usd or 0.0
 

@@ -25,6 +25,7 @@ from captain.chat import EXECUTOR, USER
 from captain.config import TeamConfig
 from captain.errors import CaptainError
 from captain.library import AgentProfile
+from captain.models import MeteredClient
 from captain.planning import Role
 from captain.prompts import load_prompt
 from captain.tools import ToolSpec
@@ -206,7 +207,7 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
     )
     return Expert(
         seat.name,
-        table.client,
+        _for_programs(table.client) if table.runs_code and not seat.tools else table.client,
         fault=table.fault,
         description=seat.profile.description,
         model_context=view,
@@ -214,6 +215,11 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
         max_tool_iterations=table.team.max_tool_rounds,
         reflect_on_tool_use=False,
     )
+
+
+def _for_programs(client: ChatCompletionClient) -> ChatCompletionClient:
+    """A client that stops where a program ends: what a model writes below one that has not run yet is a guess."""
+    return client.with_arguments(stop=["```\n"]) if isinstance(client, MeteredClient) else client
 
 
 def team_rules(method: str, *, runs_code: bool) -> str:

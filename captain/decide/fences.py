@@ -23,6 +23,7 @@ _MARKER = re.compile(
     r"^[ \t>]*(?P<lead>[#*_`]*)[ \t]*(?P<bold>[*_`]*)FINAL[ \t]+ANSWER(?P<mid>[*_`]*)[ \t]*[::](?P<rest>.*)$", re.I
 )
 _MAX_PARSED = 200_000
+_MAX_EFFORT = 1_000_000
 _MAX_TRIES = 8
 
 
@@ -50,13 +51,14 @@ def find_fences(text: str) -> list[Fence]:
     """Gives the fenced blocks of a text in order; a last one that is not closed runs to the end."""
     lines = text.replace("\r\n", "\n").split("\n")
     found: list[Fence] = []
+    parser = _Parser()
     number = 0
     while number < len(lines):
         opening = _opening(lines[number])
         if opening is None:
             number += 1
             continue
-        fence = _block(lines, number, opening)
+        fence = _block(lines, number, opening, parser)
         found.append(fence)
         number = fence.after
     return found
@@ -79,7 +81,7 @@ def _opening(line: str) -> _Opening | None:
     return None
 
 
-def _block(lines: list[str], first: int, opening: _Opening) -> Fence:
+def _block(lines: list[str], first: int, opening: _Opening, parser: _Parser) -> Fence:
     """Finds the end of a block: for Python the first fence at which the code parses, else the first fence."""
     ends = _ends(lines, first, opening)
     python = opening.language in _PYTHON or not opening.language
@@ -91,7 +93,7 @@ def _block(lines: list[str], first: int, opening: _Opening) -> Fence:
         if not python:
             break
         tried += 1
-        if _parses(_code(lines, first + 1, last, tail, opening)):
+        if parser.parses(_code(lines, first + 1, last, tail, opening)):
             chosen = (last, after, tail)
             break
         if tried >= _MAX_TRIES:
@@ -135,8 +137,15 @@ def _parse(code: str) -> ast.Module | None:
         return None
 
 
-def _parses(code: str) -> bool:
-    return _parse(code) is not None
+class _Parser:
+    """Says whether code parses, until it has spent its effort; then no."""
+
+    def __init__(self) -> None:
+        self._effort = _MAX_EFFORT
+
+    def parses(self, code: str) -> bool:
+        self._effort -= len(code) + 500
+        return self._effort > 0 and _parse(code) is not None
 
 
 def _is_program(code: str) -> bool:

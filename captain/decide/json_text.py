@@ -26,6 +26,8 @@ _MAX_DEPTH = 500
 _MAX_LITERAL = 200_000
 _MAX_REPAIR = 20_000
 _MAX_REPAIRED = 100_000
+_MAX_MENDED = 200
+_WINDOW = 1 << 16
 _CUTS = 6
 _NOTHING = object()
 
@@ -43,7 +45,8 @@ def read_json(text: str) -> Any:
     """Gives the JSON value that a reply holds.
 
     Understands code fences, prose and reasoning around it, trailing commas, comments, single quotes and Python
-    literals, and an end that was cut off. Of several values objects go before lists, exact before mended, later before earlier.
+    literals, and an end that was cut off. Of several values objects go before lists, exact before mended, later before
+    earlier.
 
     Raises:
         ValueError: There is none.
@@ -95,6 +98,7 @@ class _Scan:
         self._text = text
         self._budget = 3 * len(text) + 10_000
         self._repairs = _MAX_REPAIRED
+        self._mends = _MAX_MENDED
 
     def values(self) -> list[JsonValue]:
         """Gives the values in the order of their places."""
@@ -102,29 +106,34 @@ class _Scan:
         place = 0
         while self._budget > 0 and (bracket := _BRACKET.search(self._text, place)):
             start = bracket.start()
+            if start > _WINDOW:
+                # An error of the decoder counts the lines from the start of its text: keep that near.
+                self._text, start = self._text[start:], 0
+            place = start + 1
+            plausible = _OBJECT_START if self._text[start] == "{" else _LIST_START
+            if not plausible.match(self._text, start):
+                continue
             value, end = self._exact(start)
             exact = value is not _NOTHING
-            if not exact:
+            if not exact and self._mends > 0:
+                self._mends -= 1
                 value, end = self._mended(start)
             if value is not _NOTHING:
                 found.append(JsonValue(value, exact))
-            place = end
+                place = end
         return found
 
     def _exact(self, start: int) -> tuple[Any, int]:
         try:
             return _DECODER.raw_decode(self._text, start)
         except json.JSONDecodeError as error:
-            self._budget -= error.pos - start
+            self._budget -= error.pos - start + 1
         except (ValueError, RecursionError):
             # Too long a number or too deep: how far the decoder came is not told.
             self._budget -= len(self._text) // 16
         return _NOTHING, start + 1
 
     def _mended(self, start: int) -> tuple[Any, int]:
-        plausible = _OBJECT_START if self._text[start] == "{" else _LIST_START
-        if not plausible.match(self._text, start):
-            return _NOTHING, start + 1
         end, too_deep = self._closing(start)
         if too_deep:
             return _NOTHING, start + 1

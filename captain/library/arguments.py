@@ -39,9 +39,7 @@ def read_arguments(parameters: Sequence[Parameter], given: Mapping[str, Any]) ->
         arguments[parameter.name] = read_value(parameter, value)
     absent = [name for name, parameter in known.items() if parameter.required and name not in arguments]
     if absent:
-        raise ToolError(
-            f"missing argument{'s' * (len(absent) > 1)} {_quoted(absent)}; the arguments are {_quoted(known)}"
-        )
+        raise ToolError(f"missing {_quoted(absent)}; the arguments are {_quoted(known)}")
     return arguments
 
 

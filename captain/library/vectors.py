@@ -83,12 +83,15 @@ class VectorStore:
                 raise
             except Exception as error:  # a damaged database shows itself in many types of exception
                 _logger.warning("the index in %s is damaged (%s) and is built again", self.folder, error)
-                shutil.rmtree(self.folder / "chroma", ignore_errors=True)
                 vectors = self._rebuilt(texts, hashes, embed)
             self._write_mirror(hashes, vectors)
             return vectors
 
     def _rebuilt(self, texts: Mapping[str, str], hashes: Mapping[str, str], embed: Embed) -> Matrix:
+        # Within a process Chroma never lets go of a path that it failed to open, so the new database gets another one.
+        damaged = self.database
+        damaged.with_name(f"chroma-{_number(damaged) + 1}").mkdir()
+        shutil.rmtree(damaged, ignore_errors=True)
         try:
             return self._update_chroma(texts, hashes, embed)
         except OSError:
@@ -96,13 +99,18 @@ class VectorStore:
         except Exception as error:
             raise OSError(f"Chroma: {error}") from error
 
+    @property
+    def database(self) -> Path:
+        """Chroma's folder: the newest, when a damaged one was left behind."""
+        return max(self.folder.glob("chroma-*"), key=_number, default=self.folder / "chroma-1")
+
     def _update_chroma(self, texts: Mapping[str, str], hashes: Mapping[str, str], embed: Embed) -> Matrix:
         """Bring the collection to the entries and return its vectors in their order."""
         import chromadb
         import numpy as np
         from chromadb.config import Settings
 
-        client: Any = chromadb.PersistentClient(str(self.folder / "chroma"), Settings(anonymized_telemetry=False))
+        client: Any = chromadb.PersistentClient(str(self.database), Settings(anonymized_telemetry=False))
         with client:
             collection = client.get_or_create_collection(
                 self.name,
@@ -164,3 +172,8 @@ class VectorStore:
             os.replace(temporary, self._mirror)
         finally:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _number(database: Path) -> int:
+    digits = database.name.rpartition("-")[2]
+    return int(digits) if digits.isdecimal() else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -87,6 +88,13 @@ class MeteredClient(ChatCompletionClient):
         self._info = model_info(spec)
         self._last = RequestUsage(0, 0)
         self._total = RequestUsage(0, 0)
+        self._arguments: Mapping[str, Any] = {}
+
+    def with_arguments(self, **arguments: Any) -> MeteredClient:
+        """Gives a client that counts with this one and sends `arguments` (such as `stop`) with each request."""
+        twin = copy(self)
+        twin._arguments = {**self._arguments, **arguments}
+        return twin
 
     async def create(
         self,
@@ -105,7 +113,7 @@ class MeteredClient(ChatCompletionClient):
             LimitExceeded: The guard stopped the call (whatever it raises passes as it is).
         """
         schemas = [] if tool_choice == "none" else tool_schemas(tools)
-        request = Request(messages, schemas, tool_choice, json_output, extra_create_args or {})
+        request = Request(messages, schemas, tool_choice, json_output, {**self._arguments, **(extra_create_args or {})})
         if cancellation_token is None:
             return await self._answer(request)
         task = asyncio.ensure_future(self._answer(request))
