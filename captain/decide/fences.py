@@ -25,6 +25,7 @@ _MARKER = re.compile(
 _MAX_PARSED = 200_000
 _MAX_EFFORT = 1_000_000
 _MAX_TRIES = 8
+_MAX_FENCES = 1000
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def find_fences(text: str) -> list[Fence]:
     found: list[Fence] = []
     parser = _Parser()
     number = 0
-    while number < len(lines):
+    while number < len(lines) and len(found) < _MAX_FENCES:
         opening = _opening(lines[number])
         if opening is None:
             number += 1
@@ -90,7 +91,7 @@ def _block(lines: list[str], first: int, opening: _Opening, parser: _Parser) -> 
     for last, after, tail in ends:
         if chosen is None:
             chosen = (last, after, tail)
-        if not python:
+        if not python or parser.spent:
             break
         tried += 1
         if parser.parses(_code(lines, first + 1, last, tail, opening)):
@@ -146,6 +147,10 @@ class _Parser:
     def parses(self, code: str) -> bool:
         self._effort -= len(code) + 500
         return self._effort > 0 and _parse(code) is not None
+
+    @property
+    def spent(self) -> bool:
+        return self._effort <= 0
 
 
 def _is_program(code: str) -> bool:

@@ -27,7 +27,9 @@ _MAX_LITERAL = 200_000
 _MAX_REPAIR = 20_000
 _MAX_REPAIRED = 100_000
 _MAX_MENDED = 200
+_MAX_MENDED_CHARS = 2_000_000
 _WINDOW = 1 << 16
+_FAILURE = 50
 _CUTS = 6
 _NOTHING = object()
 
@@ -127,15 +129,15 @@ class _Scan:
         try:
             return _DECODER.raw_decode(self._text, start)
         except json.JSONDecodeError as error:
-            self._budget -= error.pos - start + 1
+            self._budget -= error.pos - start + _FAILURE
         except (ValueError, RecursionError):
             # Too long a number or too deep: how far the decoder came is not told.
             self._budget -= len(self._text) // 16
         return _NOTHING, start + 1
 
     def _mended(self, start: int) -> tuple[Any, int]:
-        end, too_deep = self._closing(start)
-        if too_deep:
+        end, hopeless = self._closing(start)
+        if hopeless:
             return _NOTHING, start + 1
         chunk = self._text[start:end]
         value = close_truncated(chunk) if end is None else _tolerant(chunk)
@@ -147,9 +149,10 @@ class _Scan:
         return value, len(self._text) if end is None else end
 
     def _closing(self, start: int) -> tuple[int | None, bool]:
-        """Finds where the bracket at `start` closes (None: never), and whether it is too deep to be looked at."""
+        """Finds where the bracket at `start` closes (None: never), and whether what it holds is too deep or too long."""
         depth = 0
-        for token in _TOKEN.finditer(self._text, start):
+        limit = start + _MAX_MENDED_CHARS
+        for token in _TOKEN.finditer(self._text, start, limit):
             mark = token.group()
             if mark in "{[":
                 depth += 1
@@ -158,19 +161,15 @@ class _Scan:
             if depth == 0 or depth > _MAX_DEPTH:
                 self._budget -= token.end() - start
                 return token.end(), depth > 0
-        self._budget -= len(self._text) - start
-        return None, False
+        self._budget -= min(len(self._text), limit) - start
+        return None, len(self._text) > limit
 
 
 def _tolerant(chunk: str) -> Any:
     """Reads JSON with trailing commas and comments, or a Python literal."""
-    tidy = _TIDY.sub(lambda match: match.group() if match.group().startswith('"') else "", chunk)
-    try:
-        return _DECODER.decode(tidy)
-    except (ValueError, RecursionError):
-        pass
-    if len(chunk) > _MAX_LITERAL:
-        return _NOTHING
+    value = _tidied(chunk)
+    if value is not _NOTHING or len(chunk) > _MAX_LITERAL:
+        return value
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -180,32 +179,47 @@ def _tolerant(chunk: str) -> Any:
     return value if isinstance(value, dict | list) else _NOTHING
 
 
+def _tidied(chunk: str) -> Any:
+    tidy = _TIDY.sub(lambda match: match.group() if match.group().startswith('"') else "", chunk)
+    try:
+        return _DECODER.decode(tidy)
+    except (ValueError, RecursionError):
+        return _NOTHING
+
+
 def close_truncated(chunk: str) -> Any:
     """Reads JSON whose end is missing; a number or word that may be cut short is left out."""
-    closers: list[str] = []
-    cuts: deque[tuple[int, str]] = deque(maxlen=_CUTS)
-    tail = ""
-    end = 0
+    cuts: deque[int] = deque(maxlen=_CUTS)
+    mark, end = "", 0
     for token in _TOKEN.finditer(chunk):
         mark, end = token.group(), token.end()
         if mark in "{[":
-            closers.append("}" if mark == "{" else "]")
-            cuts.append((end, "".join(reversed(closers[-_MAX_DEPTH:]))))
-        elif mark in "}]":
-            if closers:
-                closers.pop()
+            cuts.append(end)
         elif mark == ",":
-            cuts.append((token.start(), "".join(reversed(closers[-_MAX_DEPTH:]))))
-        elif not _ends(mark):
-            chunk, tail = chunk.removesuffix("\\"), '"'
-    endings = [(len(chunk), tail + "".join(reversed(closers)))] if tail or not chunk[end:].strip() else []
-    for place, closing in [*endings, *reversed(cuts)]:
-        tidy = _TIDY.sub(lambda match: match.group() if match.group().startswith('"') else "", chunk[:place] + closing)
-        try:
-            return _DECODER.decode(tidy)
-        except (ValueError, RecursionError):
-            continue
+            cuts.append(token.start())
+    inside_string = mark.startswith('"') and end == len(chunk) and not _ends(mark)
+    if inside_string:
+        chunk = chunk.removesuffix("\\") + '"'
+    places = list(reversed(cuts))
+    if inside_string or not chunk[end:].strip():
+        places.insert(0, len(chunk))
+    for place in places:
+        value = _tidied(chunk[:place] + _closers(chunk[:place]))
+        if value is not _NOTHING:
+            return value
     return _NOTHING
+
+
+def _closers(chunk: str) -> str:
+    """Gives the brackets that close what a text leaves open."""
+    closers: list[str] = []
+    for token in _TOKEN.finditer(chunk):
+        mark = token.group()
+        if mark in "{[":
+            closers.append("}" if mark == "{" else "]")
+        elif mark in "}]" and closers:
+            closers.pop()
+    return "".join(reversed(closers))
 
 
 def _ends(string: str) -> bool:
