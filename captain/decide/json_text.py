@@ -28,7 +28,7 @@ _MAX_REPAIR = 20_000
 _MAX_REPAIRED = 100_000
 _MAX_MENDED = 200
 _MAX_MENDED_CHARS = 2_000_000
-_WINDOW = 1 << 16
+_SEGMENT = 512
 _FAILURE = 50
 _CUTS = 6
 _NOTHING = object()
@@ -108,9 +108,6 @@ class _Scan:
         place = 0
         while self._budget > 0 and (bracket := _BRACKET.search(self._text, place)):
             start = bracket.start()
-            if start > _WINDOW:
-                # An error of the decoder counts the lines from the start of its text: keep that near.
-                self._text, start = self._text[start:], 0
             place = start + 1
             plausible = _OBJECT_START if self._text[start] == "{" else _LIST_START
             if not plausible.match(self._text, start):
@@ -122,23 +119,34 @@ class _Scan:
                 value, end = self._mended(start)
             if value is not _NOTHING:
                 found.append(JsonValue(value, exact))
-                place = end
+            place = end
         return found
 
     def _exact(self, start: int) -> tuple[Any, int]:
-        try:
-            return _DECODER.raw_decode(self._text, start)
-        except json.JSONDecodeError as error:
-            self._budget -= error.pos - start + _FAILURE
-        except (ValueError, RecursionError):
-            # Too long a number or too deep: how far the decoder came is not told.
-            self._budget -= len(self._text) // 16
-        return _NOTHING, start + 1
+        # In growing segments, because an error of the decoder counts the lines of the whole text it was given.
+        size = _SEGMENT
+        while True:
+            segment = self._text[start : start + size]
+            try:
+                value, length = _DECODER.raw_decode(segment)
+                return value, start + length
+            except json.JSONDecodeError as error:
+                self._budget -= error.pos + _FAILURE
+                cut = error.pos > len(segment) - 16 or error.msg.startswith("Unterminated string")
+                if not cut or start + size >= len(self._text):
+                    return _NOTHING, start + 1
+                size *= 16
+            except (ValueError, RecursionError):
+                # Too long a number or too deep: how far the decoder came is not told.
+                self._budget -= len(self._text) // 16
+                return _NOTHING, start + 1
 
     def _mended(self, start: int) -> tuple[Any, int]:
-        end, hopeless = self._closing(start)
-        if hopeless:
+        end, too_deep = self._closing(start)
+        if too_deep:
             return _NOTHING, start + 1
+        if end is None and len(self._text) - start > _MAX_MENDED_CHARS:
+            return _NOTHING, len(self._text)
         chunk = self._text[start:end]
         value = close_truncated(chunk) if end is None else _tolerant(chunk)
         if value is _NOTHING and len(chunk) <= min(_MAX_REPAIR, self._repairs):
@@ -149,7 +157,7 @@ class _Scan:
         return value, len(self._text) if end is None else end
 
     def _closing(self, start: int) -> tuple[int | None, bool]:
-        """Finds where the bracket at `start` closes (None: never), and whether what it holds is too deep or too long."""
+        """Finds where the bracket at `start` closes (None: nowhere near), and whether what it holds is too deep."""
         depth = 0
         limit = start + _MAX_MENDED_CHARS
         for token in _TOKEN.finditer(self._text, start, limit):
@@ -162,7 +170,7 @@ class _Scan:
                 self._budget -= token.end() - start
                 return token.end(), depth > 0
         self._budget -= min(len(self._text), limit) - start
-        return None, len(self._text) > limit
+        return None, False
 
 
 def _tolerant(chunk: str) -> Any:
