@@ -16,7 +16,7 @@ from autogen_agentchat.messages import (
 )
 
 from captain.decide.reading import read_code_blocks, read_final_answer
-from captain.evidence import find_passage
+from captain.evidence import find_passage, largest_agreement
 
 Message = BaseAgentEvent | BaseChatMessage
 EXECUTOR = "executor"
@@ -83,6 +83,11 @@ class ChatState:
 
     idle_now: bool = False
     """Whether the last message was empty or a repetition."""
+
+    def agreeing(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """The largest group of proposals that stand behind one answer, its first speaker first."""
+        printed = [[run.output for run in self.runs if run.author == p.member and run.ok] for p in proposals]
+        return [proposals[position] for position in largest_agreement([p.answer for p in proposals], printed)]
 
 
 def text_of(message: BaseChatMessage) -> str:

@@ -92,11 +92,28 @@ def find_passage(claim: str, texts: Iterable[str]) -> str | None:
     return None
 
 
-def largest_agreement(answers: Sequence[str]) -> list[int]:
-    """The positions of the largest group of answers that say the same; of equal groups the one that came first."""
+def largest_agreement(answers: Sequence[str], printed: Sequence[Sequence[str]] | None = None) -> list[int]:
+    """The positions of those who stand behind one answer; of equal groups the one that came first.
+
+    Args:
+        answers: one answer per member.
+        printed: what the programs of each member printed, in the order of `answers`. A member who closed with
+            something else (a yes, a label) still stands behind an answer that its programs printed as a number of
+            three digits or more; shorter ones turn up by chance.
+    """
     best: list[int] = []
     for answer in answers:
-        group = [position for position, other in enumerate(answers) if same_answer(answer, other)]
+        group = [
+            position
+            for position, other in enumerate(answers)
+            if same_answer(answer, other) or (printed is not None and _printed(answer, printed[position]))
+        ]
         if len(group) > len(best):
             best = group
     return best
+
+
+def _printed(answer: str, texts: Sequence[str]) -> bool:
+    claims = claims_of(answer)
+    telling = [claim for claim in claims if len(re.sub(r"\D", "", claim).lstrip("0")) >= 3]
+    return bool(claims) and len(telling) == len(claims) and all(find_passage(claim, texts) for claim in claims)

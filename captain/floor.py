@@ -11,7 +11,6 @@ from autogen_agentchat.messages import StopMessage, ToolCallSummaryMessage
 
 from captain.chat import EXECUTOR, ChatState, Message, Proposal, read_chat, text_of
 from captain.config import TeamConfig
-from captain.evidence import largest_agreement
 from captain.seating import Fault, Seat
 
 
@@ -48,7 +47,7 @@ class Floor:
     def _waiting(self, state: ChatState) -> list[str]:
         """Independent members whose answer is still wanted."""
         proposals = list(state.proposals.values())
-        agreed = largest_agreement([p.answer for p in proposals])
+        agreed = state.agreeing(proposals)
         open_seats = [
             seat.name
             for seat in self.seats
@@ -70,15 +69,15 @@ class Floor:
         if state.pending_code(self.runs_code):
             return None
         if state.proposals and not self._waiting(state):
-            return self._settled(list(state.proposals.values()))
+            return self._settled(state, list(state.proposals.values()))
         if sum(state.turns.values()) >= self.team.max_turns:
             return f"limit: {self.team.max_turns} turns"
         if all(self._exhausted(state, name) for name in self.names):
             return "nobody has anything to add"
         return None
 
-    def _settled(self, proposals: list[Proposal]) -> str:
-        agreed = len(largest_agreement([p.answer for p in proposals]))
+    def _settled(self, state: ChatState, proposals: list[Proposal]) -> str:
+        agreed = len(state.agreeing(proposals))
         if len(proposals) == 1:
             return "finished"
         return f"finished: {agreed} of {len(proposals)} agree"

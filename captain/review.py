@@ -134,10 +134,10 @@ def _evidence(outcome: ChatOutcome) -> tuple[tuple[Evidence, ...], tuple[str, ..
     if best is not None and best.code and best.answer == best.code:
         found.append(Evidence(claim="the program runs", kind="execution", source=best.member, quote="exit code 0"))
         return tuple(found), ()
-    if outcome.agreeing > 1:
-        names = [p.member for p in outcome.proposals if same_answer(p.answer, outcome.answer)]
-        quote = f"{outcome.agreeing} of {len(outcome.proposals)} independent solutions agree"
-        found.append(Evidence(claim=outcome.answer[:200], kind="agreement", source=", ".join(names), quote=quote))
+    if len(outcome.agreeing) > 1:
+        quote = f"{len(outcome.agreeing)} of {len(outcome.proposals)} independent solutions agree"
+        source = ", ".join(outcome.agreeing)
+        found.append(Evidence(claim=outcome.answer[:200], kind="agreement", source=source, quote=quote))
     unsupported: list[str] = []
     for claim in claims_of(outcome.answer):
         passage = _passage(claim, outcome)
@@ -161,7 +161,7 @@ def _passage(claim: str, outcome: ChatOutcome) -> Evidence | None:
 
 
 def _contradictions(outcome: ChatOutcome) -> tuple[str, ...]:
-    if len(outcome.proposals) < 2 or outcome.agreeing * 2 > len(outcome.proposals):
+    if len(outcome.proposals) < 2 or len(outcome.agreeing) * 2 > len(outcome.proposals):
         return ()
     if any(p.basis == "examples" for p in outcome.proposals):
         return ()

@@ -14,7 +14,6 @@ from autogen_core.models import ChatCompletionClient
 
 from captain.briefing import Brief
 from captain.chat import USER, ChatState, Message, Proposal
-from captain.evidence import largest_agreement
 from captain.examples import ExampleHarness, find_examples
 from captain.floor import Floor, FloorTermination
 from captain.programs import ProgramRunner
@@ -30,8 +29,8 @@ class ChatOutcome:
 
     answer: str
     proposals: tuple[Proposal, ...]
-    agreeing: int
-    """How many independent proposals say the same as the answer."""
+    agreeing: tuple[str, ...]
+    """The members who, each for itself, came to the answer."""
     stop_reason: str
     state: ChatState
     thread: tuple[Message, ...]
@@ -114,12 +113,12 @@ class Team:
         proposals = sorted(
             state.proposals.values(), key=lambda p: (-_STRENGTH[p.basis], self.floor.names.index(p.member))
         )
-        group = largest_agreement([p.answer for p in proposals])
-        answer = proposals[group[0]].answer if group else self._last_resort(state)
+        group = state.agreeing(proposals)
+        answer = group[0].answer if group else self._last_resort(state)
         return ChatOutcome(
             answer=answer,
             proposals=tuple(proposals),
-            agreeing=len(group),
+            agreeing=tuple(proposal.member for proposal in group),
             stop_reason=stop_reason,
             state=state,
             thread=tuple(self.floor.thread),
