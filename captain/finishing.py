@@ -74,6 +74,8 @@ def status_of(answer: str, plan: Plan, reports: Mapping[str, SubtaskReport]) -> 
     proven = [s for s in plan.subtasks if any(e.kind in _PROOF for e in reports[s.id].evidence)]
     open_claims = [s for s in plan.subtasks if reports[s.id].unsupported_claims]
     unproven = [s for s in plan.subtasks if s.method != "recall" and s not in proven]
+    if any(reports[s.id].contradictions for s in plan.subtasks):
+        return "unverified", "members came to different answers"
     if not proven or unproven or open_claims:
         return "unverified", "no check supports the answer" if not proven else "not every claim is supported"
     return "solved", "every part was accepted on evidence"

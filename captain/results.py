@@ -76,6 +76,8 @@ class SubtaskReport(Record):
     evidence: list[Evidence] = Field(default_factory=list)
     issues: list[str] = Field(default_factory=list)
     unsupported_claims: list[str] = Field(default_factory=list)
+    contradictions: list[str] = Field(default_factory=list)
+    """Answers of members that exclude each other and that no later check settled."""
     attempts: int = 1
     stop_reason: str = ""
 

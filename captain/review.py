@@ -13,7 +13,7 @@ from captain.briefing import Brief
 from captain.chat import USER, text_of
 from captain.config import ModelSpec, WalkConfig
 from captain.decide import decide
-from captain.evidence import claims_of, find_passage, missing_fields, same_answer
+from captain.evidence import claims_of, find_passage, largest_agreement, missing_fields, same_answer
 from captain.planning import Subtask
 from captain.prompts import load_prompt
 from captain.results import Evidence, Record, Verdict
@@ -161,7 +161,8 @@ def _passage(claim: str, outcome: ChatOutcome) -> Evidence | None:
 
 
 def _contradictions(outcome: ChatOutcome) -> tuple[str, ...]:
-    if len(outcome.proposals) < 2 or len(outcome.agreeing) * 2 > len(outcome.proposals):
+    answers = [p.answer for p in outcome.proposals]
+    if len(answers) < 2 or max(len(outcome.agreeing), len(largest_agreement(answers))) * 2 > len(answers):
         return ()
     if any(p.basis == "examples" for p in outcome.proposals):
         return ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autogen_agentchat.messages import BaseChatMessage, ToolCallExecutionEvent, ToolCallRequestEvent
@@ -66,12 +66,7 @@ class SubtaskWork:
             reflection = await self._review(outcome, previous)
             self._note(reflection, outcome, attempt, team)
             if self._must_check_back(reflection, outcome):
-                self._checked_back = True
-                before = reflection
-                outcome = await team.run(self._check_back(reflection, previous))
-                reflection = await self._review(outcome, before.answer)
-                if not reflection.answer.strip():
-                    reflection = before
+                reflection = await self._check_backwards(team, reflection, outcome, previous)
                 self._note(reflection, outcome, attempt, team)
             if reflection.verdict in ("accept", "replan"):
                 break
@@ -143,6 +138,21 @@ class SubtaskWork:
         has_answer = bool(reflection.answer.strip())
         return doubtful and has_answer and not settled and not self._checked_back and reflection.verdict != "replan"
 
+    async def _check_backwards(
+        self, team: Team, before: Reflection, outcome: ChatOutcome, previous: str | None
+    ) -> Reflection:
+        """One round in which the team starts from the answer.
+
+        Members have seen the answer by now, and weak ones just repeat it: only a program that was run in this round
+        can settle the doubt. Without one the reflection, and its doubt, stay as they were.
+        """
+        self._checked_back = True
+        runs = len(outcome.state.runs)
+        checked = await team.run(self._check_back(before, previous))
+        if len(checked.state.runs) == runs or not checked.answer.strip():
+            return before
+        return await self._review(replace(checked, agreeing=()), before.answer)
+
     def _check_back(self, reflection: Reflection, previous: str | None) -> str:
         if reflection.contradictions:
             reason = f"members disagree ({reflection.contradictions[0][:300]})."
@@ -160,6 +170,7 @@ class SubtaskWork:
             evidence=list(reflection.evidence),
             issues=list(reflection.issues),
             unsupported_claims=list(reflection.unsupported_claims),
+            contradictions=list(reflection.contradictions),
             attempts=attempt,
             stop_reason=outcome.stop_reason,
         )
