@@ -203,7 +203,7 @@ def read_final_answer(text: str) -> str | None:
     text = strip_reasoning(text)
     lines = text.replace("\r\n", "\n").split("\n")
     blocks = find_fences(text)
-    hidden = {number for block in blocks if _hides(block) for number in range(block.first, block.after)}
+    hidden = {number for block in blocks if _hides(block) for number in range(block.first + 1, block.after)}
     for number in range(len(lines) - 1, -1, -1):
         if number in hidden or "answer" not in lines[number].lower():
             continue

@@ -18,9 +18,13 @@ Constraint = Literal["json_schema", "json_schema_unbounded", "json_object", "too
 _MEMORY = "_captain_refused_constraints"
 _NAMED = re.compile(
     r"response[_ ]format|json[_ ]?(?:schema|object|mode|output)|structured[_ ]output|grammar|guided|tool_choice"
-    r"|\btools?\b|function[_ ]call|schema",
+    r"|function[_ ]call|\btools?\b|schema",
     re.I,
 )
+_REFUSED = re.compile(
+    r"support|invalid|unknown|unrecogni[sz]ed|not (?:allowed|permitted|implemented)|bad request", re.I
+)
+_READ = 2000
 _STATUSES = (400, 404, 415, 422, 501)
 
 
@@ -56,7 +60,8 @@ def is_refusal(error: Exception) -> bool:
     statuses = [status for link in chain if (status := getattr(link, "status_code", None)) is not None]
     if statuses and statuses[0] not in _STATUSES:
         return False
-    return any(_NAMED.search(str(link)) is not None for link in chain)
+    texts = [str(link)[:_READ] for link in chain if _NAMED.search(str(link)[:_READ])]
+    return bool(texts) and (bool(statuses) or any(_REFUSED.search(text) for text in texts))
 
 
 async def ask(
@@ -111,6 +116,8 @@ def with_note(messages: Sequence[LLMMessage], note: str) -> list[LLMMessage]:
 
     last = messages[-1] if messages else None
     if isinstance(last, UserMessage) and isinstance(last.content, str):
+        if last.content.endswith(note):
+            return list(messages)
         return [*messages[:-1], UserMessage(content=f"{last.content}\n\n{note}", source=last.source)]
     return [*messages, UserMessage(content=note, source="user")]
 

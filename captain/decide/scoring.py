@@ -116,7 +116,7 @@ async def _pick(
     text = question.rstrip() + "\n\n" + "\n".join(lines) + '\n\nAnswer with the number: {"number": N}'
     pick = _pick_type(0 if abstain else 1, len(options))
     unread = pick.model_construct(number=_UNREADABLE)
-    decision = await decide(client, [UserMessage(content=text, source="user")], pick, fallback=unread, max_tokens=64)
+    decision = await decide(client, [UserMessage(content=text, source="user")], pick, fallback=unread)
     number = int(getattr(decision.value, "number"))  # noqa: B009  # the type is made at run time
     if number == _UNREADABLE:
         return _UNREADABLE

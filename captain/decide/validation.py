@@ -28,13 +28,14 @@ def validate(adapter: TypeAdapter[Any], value: Any) -> tuple[Any, bool]:
         return adapter.validate_python(value), False
     except ValidationError as error:
         first = error
-    mended = copy.deepcopy(value)
+    # Below a root of its own, so that the value itself can be replaced like any part of it.
+    root = [copy.deepcopy(value)]
     errors = first.errors(include_url=False)
     for _ in range(_PASSES):
-        if not sum(_mend(mended, error) for error in errors):
+        if not sum(_mend(root, error) for error in errors):
             break
         try:
-            return adapter.validate_python(mended), True
+            return adapter.validate_python(root[0]), True
         except ValidationError as error:
             errors = error.errors(include_url=False)
     raise first
@@ -49,12 +50,11 @@ def describe(error: ValidationError) -> str:
     return "; ".join(parts)
 
 
-def _mend(value: Any, error: ErrorDetails) -> bool:
+def _mend(root: list[Any], error: ErrorDetails) -> bool:
     """Mends what one error names, in place; says whether it did."""
-    if not error["loc"]:
-        return False
-    parent = _follow(value, error["loc"][:-1])
-    last = error["loc"][-1]
+    path = (0, *error["loc"])
+    parent = _follow(root, path[:-1])
+    last = path[-1]
     if isinstance(parent, dict) and last in parent:
         if error["type"] == "extra_forbidden":
             del parent[last]

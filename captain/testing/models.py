@@ -191,8 +191,9 @@ class ScriptedModel(RecordingModel):
             ScriptExhausted: The script has ended.
         """
         if self._next >= len(self._replies):
-            last = message_text(call.messages[-1])[:200] if call.messages else ""
-            raise ScriptExhausted(f"the script has {len(self._replies)} replies, one more was asked for: {last!r}")
+            error = ScriptExhausted(f"the script has {len(self._replies)} replies, one more was asked for")
+            error.add_note(f"asked: {message_text(call.messages[-1])[:500] if call.messages else ''}")
+            raise error
         reply = self._replies[self._next]
         self._next += 1
         if isinstance(reply, Exception):
