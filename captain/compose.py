@@ -89,12 +89,14 @@ def config_from(settings: CaptainConfig | Mapping[str, Any] | None) -> CaptainCo
         return settings
     if settings is not None and not isinstance(settings, Mapping):
         raise ConfigError(f"a configuration is a mapping, a CaptainConfig or None, not {type(settings).__name__!r}")
-    wanted = _nested(settings or {})
+    given = dict(settings or {})
     files = _Files(None)
     choices = []
     for group in ("model", "embedding"):
-        if isinstance(wanted.get(group), str):
-            choices.append(f"{group}={files.checked(group, wanted.pop(group))}")
+        # Taken out first, so that `model` may name a file and `model.base_url` change it in the same mapping.
+        if isinstance(given.get(group), str):
+            choices.append(f"{group}={files.checked(group, given.pop(group))}")
+    wanted = _nested(given)
     unknown = [key for key, value in wanted.items() if key not in CaptainConfig.model_fields and value is not None]
     if unknown:
         raise ConfigError(unknown_name("setting", unknown[0], setting_paths(CaptainConfig)))

@@ -75,4 +75,5 @@ class Run:
 def _yaml(data: dict[str, Any]) -> str:
     import yaml
 
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # ten times as fast, where libyaml is there
+    return str(yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import Any
 
 from captain.config import ModelSpec
 from captain.errors import ConfigError
 from captain.models.failures import public_address
 
+_READ_BY_PRESETS = ("CAPTAIN_BASE_URL", "CAPTAIN_MODEL", "CAPTAIN_API_KEY")
 OPENAI_ADDRESS = "https://api.openai.com/v1"
 
 
@@ -25,7 +27,7 @@ def resolve(spec: ModelSpec) -> tuple[ModelSpec, str | None]:
         _check(spec)
         return spec, None
     name, reason = _first_that_can_work(spec)
-    chosen = _preset(name)
+    chosen = _preset(name, tuple(os.environ.get(variable) for variable in _READ_BY_PRESETS))
     given = {field: getattr(spec, field) for field in spec.model_fields_set - {"name", "provider"}}
     chosen = ModelSpec.model_validate({**chosen.model_dump(), **given})
     _check(chosen)
@@ -42,8 +44,12 @@ def _first_that_can_work(spec: ModelSpec) -> tuple[str, str]:
     return "embedded", "no key and no endpoint is configured"
 
 
-def _preset(name: str) -> ModelSpec:
-    """Reads a model that ships with the project (`configs/model/NAME.yaml`)."""
+@lru_cache(maxsize=32)
+def _preset(name: str, environment: tuple[str | None, ...]) -> ModelSpec:
+    """Reads a model that ships with the project (`configs/model/NAME.yaml`).
+
+    `environment` holds the values that such a file may read; with another environment it is read again.
+    """
     from importlib.resources import files
 
     from omegaconf import OmegaConf

@@ -50,12 +50,16 @@ class ModelRouter:
         self._clients: dict[str, MeteredClient] = {}
         self._backends: dict[str, Backend] = {}
         self._specs: dict[str, ModelSpec] = {}
-        told = set()
+        resolved: list[tuple[ModelSpec, ModelSpec]] = []
         for role in get_args(Role):
-            self._specs[role], notice = resolve(config.roles.get(role, config.model))
-            if notice and notice not in told and notices is not None:
-                notices(notice)
-            told.add(notice)
+            given = config.roles.get(role, config.model)
+            known = next((spec for other, spec in resolved if other is given), None)
+            if known is None:
+                known, notice = resolve(given)
+                resolved.append((given, known))
+                if notice and notices is not None:
+                    notices(notice)
+            self._specs[role] = known
 
     def spec(self, role: Role) -> ModelSpec:
         """Gives the specification of the model that serves a role; its provider is never `auto`."""
