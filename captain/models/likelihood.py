@@ -86,18 +86,43 @@ async def loglikelihoods(
 
 async def _score(client: httpx.AsyncClient, root: str, prompt: str, text: str, model: str) -> float:
     named = {"model": model} if model else {}
-    tokens = (await _post(client, f"{root}/tokenize", {"content": text, **named})).get("tokens")
+    tokens = await _tokens(client, root, {"content": text, **named})
+    reply = await _post(client, f"{root}/v1/completions", _request(prompt, tokens, named))
+    if _drafted(reply):
+        return await _score_stepwise(client, root, prompt, tokens, named)
+    return _sum(reply, tokens, root)
+
+
+async def _score_stepwise(
+    client: httpx.AsyncClient, root: str, prompt: str, tokens: list[int], named: dict[str, str]
+) -> float:
+    """One request per token. The server reports 0.0 for a token it guessed ahead; for a single one it guesses none."""
+    before = await _tokens(client, root, {"content": prompt, "add_special": True, **named})
+    total = 0.0
+    for place, token in enumerate(tokens):
+        reply = await _post(client, f"{root}/v1/completions", _request(before + tokens[:place], [token], named))
+        if _drafted(reply):
+            raise ModelError(f"{root} guesses tokens ahead and cannot score a text")
+        total += _sum(reply, [token], root)
+    return total
+
+
+def _request(prompt: str | list[int], tokens: list[int], named: dict[str, str]) -> dict[str, Any]:
+    grammar = "root ::= " + " ".join(f"<[{token}]>" for token in tokens)
+    asked = {"prompt": prompt, "max_tokens": len(tokens), "logprobs": 1, "temperature": 0, "grammar": grammar}
+    return {**asked, **named}
+
+
+async def _tokens(client: httpx.AsyncClient, root: str, body: dict[str, Any]) -> list[int]:
+    tokens = (await _post(client, f"{root}/tokenize", body)).get("tokens")
     if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):
         raise ModelError(f"{root} returned no token numbers; it is not a llama.cpp server")
-    request = {
-        "prompt": prompt,
-        "max_tokens": len(tokens),
-        "logprobs": 1,
-        "temperature": 0,
-        "grammar": "root ::= " + " ".join(f"<[{token}]>" for token in tokens),
-        **named,
-    }
-    return _sum(await _post(client, f"{root}/v1/completions", request), tokens, root)
+    return tokens
+
+
+def _drafted(reply: dict[str, Any]) -> bool:
+    timings = reply.get("timings")
+    return isinstance(timings, dict) and bool(timings.get("draft_n"))
 
 
 def _sum(reply: dict[str, Any], tokens: list[int], root: str) -> float:

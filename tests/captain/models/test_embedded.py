@@ -23,7 +23,7 @@ from captain.models import embedded, weights
 from captain.models.catalog import WeightFile, Weights
 from captain.models.checksum import file_sha256
 from captain.models.embedded import EmbeddedServer, ensure_server
-from captain.models.likelihood import loglikelihoods
+from captain.models.likelihood import loglikelihood, loglikelihoods
 
 TINY = ModelSpec(
     name="tiny", provider="embedded", model="smollm2", weights="smollm2-135m", context_window=2048, slots=2
@@ -157,6 +157,18 @@ async def test_likelihood_picks_the_right_expert(server: EmbeddedServer) -> None
     tasks = (" Find the roots of x^2 - 5x + 6 = 0.", " How long do I boil spaghetti?", " Draft a sales agreement.")
     scores = await asyncio.gather(*(loglikelihoods(server.base_url, prompts, task, concurrency=2) for task in tasks))
     assert [row.index(max(row)) for row in scores] == [0, 1, 2]
+
+
+@pytest.mark.model
+async def test_a_text_that_stands_in_the_prompt_is_scored_in_full(server: EmbeddedServer) -> None:
+    text = " The committee meets on Tuesday at nine, and every member brings a report about travel costs."
+    prompt = f"Repeat after me.{text} Again:{text} And again:"
+    whole = await loglikelihood(server.base_url, prompt, text)
+    first = await loglikelihood(server.base_url, prompt, " The committee meets on Tuesday at nine, and every")
+    rest = text.removeprefix(" The committee meets on Tuesday at nine, and every")
+    second = await loglikelihood(server.base_url, prompt + text.removesuffix(rest), rest)
+    assert whole == pytest.approx(first + second, abs=0.3)
+    assert whole < -0.3
 
 
 CHILD = """

@@ -41,9 +41,13 @@ class Handler(BaseHTTPRequestHandler):
         tokens = [int(piece[2:-2]) for piece in body["grammar"].removeprefix("root ::= ").split()]
         assert body["max_tokens"] == len(tokens)
         content = [{"id": token, "logprob": -token / len(body["prompt"])} for token in tokens]
+        timings = {}
+        if self.fault == "guesses" and len(tokens) > 1:
+            timings, content[-1]["logprob"] = {"draft_n": 1}, 0.0
         if self.fault == "short":
             content.pop()
-        self._answer(200, {"choices": [{"logprobs": None if self.fault == "none" else {"content": content}}]})
+        scored = None if self.fault == "none" else {"content": content}
+        self._answer(200, {"choices": [{"logprobs": scored}], "timings": timings})
 
     def _answer(self, code: int, data: dict[str, Any]) -> None:
         body = json.dumps(data).encode()
@@ -73,6 +77,13 @@ async def test_the_log_probabilities_of_the_texts_tokens_are_added(address: str)
     assert await loglikelihood(address, "0123456789", "one three") == pytest.approx(-0.8)
     async with httpx.AsyncClient() as client:
         assert await loglikelihood(address, "01234", "one three", http=client) == pytest.approx(-1.6)
+
+
+async def test_tokens_that_the_server_guessed_ahead_are_scored_one_by_one(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Handler, "fault", "guesses")
+    assert await loglikelihood(address, "two words", "one three") == pytest.approx(-3 / 2 - 5 / 3)
 
 
 async def test_an_empty_text_is_certain() -> None:
