@@ -22,26 +22,36 @@ _REMEMBERED = 1024
 
 
 class QueryEmbedder:
-    """Embeds queries, each only once as long as it is remembered; of equal queries at once one is embedded."""
+    """Embeds queries and remembers them; those that wait at the same time are embedded in one batch, each once."""
 
     def __init__(self, embedding: Callable[[], Embedding]) -> None:
         self._embedding = embedding
         self._known: OrderedDict[str, Vector] = OrderedDict()
+        self._waiting: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __call__(self, text: str) -> Vector:
-        """The vector of a query."""
+    async def embed(self, text: str) -> Vector:
+        """The vector of a query; the event loop is free meanwhile."""
+        known = self._known.get(text)
+        if known is not None:
+            return known
+        self._waiting[text] = None
+        return await asyncio.to_thread(self._embed, text)
+
+    def _embed(self, text: str) -> Vector:
         with self._lock:
             if text not in self._known:
-                self._known[text] = self._embedding().encode([text], query=True)[0]
-                if len(self._known) > _REMEMBERED:
-                    self._known.popitem(last=False)
+                batch = [text]
+                while self._waiting:
+                    waiting, _ = self._waiting.popitem(last=False)
+                    if waiting != text and waiting not in self._known:
+                        batch.append(waiting)
+                self._known.update(zip(batch, self._embedding().encode(batch, query=True), strict=True))
             self._known.move_to_end(text)
-            return self._known[text]
-
-    def recall(self, text: str) -> Vector | None:
-        """The vector of a query that was embedded before; never waits for a model."""
-        return self._known.get(text)
+            found = self._known[text]
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+            return found
 
 
 class Index(Generic[Item]):
@@ -79,11 +89,10 @@ class Index(Generic[Item]):
         """The best of the entries, best first. The event loop is not blocked by the embedding."""
         if top_k < 1 or not text.strip():
             return []
-        ranking, vector = self._ranking, self._queries.recall(text)
+        ranking = self._ranking
         if ranking is None or ranking.items != tuple(items):
             ranking = await asyncio.to_thread(self.ranking, items)
-        if vector is None:
-            vector = await asyncio.to_thread(self._queries, text)
+        vector = await self._queries.embed(text)
         return ranking.search(text, vector, top_k=top_k, threshold=threshold)
 
     def ranking(self, items: Sequence[Item]) -> Ranking[Item]:

@@ -31,6 +31,14 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
+class _EmbeddingFailed(Exception):
+    """Keeps the failures of a model apart from those of the database."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 class VectorStore:
     """One collection: the vectors of one kind of entries, of one set of sources, by one embedding."""
 
@@ -79,6 +87,8 @@ class VectorStore:
                 return mirrored
             try:
                 vectors = self._update_chroma(texts, hashes, embed)
+            except _EmbeddingFailed as failed:  # which says nothing about the database
+                raise failed.reason from failed
             except OSError:
                 raise
             except Exception as error:  # a damaged database shows itself in many types of exception
@@ -94,6 +104,8 @@ class VectorStore:
         shutil.rmtree(damaged, ignore_errors=True)
         try:
             return self._update_chroma(texts, hashes, embed)
+        except _EmbeddingFailed as failed:
+            raise failed.reason from failed
         except OSError:
             raise
         except Exception as error:
@@ -132,9 +144,13 @@ class VectorStore:
             collection.delete(ids=gone[start : start + _BATCH])
         for start in range(0, len(fresh), _BATCH):
             part = fresh[start : start + _BATCH]
+            try:
+                vectors = embed([texts[entry] for entry in part])
+            except Exception as error:
+                raise _EmbeddingFailed(error) from error
             collection.upsert(
                 ids=part,
-                embeddings=embed([texts[entry] for entry in part]),
+                embeddings=vectors,
                 documents=[texts[entry] for entry in part],
                 metadatas=[{"hash": hashes[entry]} for entry in part],
             )

@@ -12,7 +12,7 @@ import yaml
 
 from captain.config import EmbeddingConfig
 from captain.embeddings.hashing import HashEmbedding
-from captain.errors import ConfigError
+from captain.errors import ConfigError, ModelError
 from captain.library import AgentProfile, Library
 
 Make = Callable[..., Library]
@@ -155,6 +155,23 @@ async def test_fifty_searches_at_once_embed_each_query_once(
     found = await asyncio.gather(*(library.search_experts(text) for text in texts))
     assert all(hits[0].item.name == "number_theorist" for hits in found)
     assert sorted(queries) == sorted(set(texts))
+
+
+async def test_a_failing_query_does_not_fail_later_ones(make_library: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = make_library()
+    await library.search_experts("warm")
+    encode = HashEmbedding._encode
+
+    def fail(self: HashEmbedding, texts: list[str], *, query: bool) -> object:
+        raise ModelError("the endpoint is down")
+
+    monkeypatch.setattr(HashEmbedding, "_encode", fail)
+    found = await asyncio.gather(
+        *(library.search_experts(f"primes {number}") for number in range(9)), return_exceptions=True
+    )
+    assert all(isinstance(result, ModelError) for result in found)
+    monkeypatch.setattr(HashEmbedding, "_encode", encode)
+    assert (await library.search_experts("primes 3"))[0].item.name == "number_theorist"
 
 
 async def test_words_find_what_meaning_misses(make_library: Make, write_experts: Write, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from captain.errors import ModelError
 from captain.library.vectors import VectorStore
 
 
@@ -88,6 +89,21 @@ def test_a_damaged_database_is_built_again(tmp_path: Path, caplog: pytest.LogCap
         assert np.allclose(store(tmp_path).vectors({"x": "aaa"}, embed), first)
     assert "damaged" in caplog.text
     assert stored(store(tmp_path))["ids"] == ["x"]
+
+
+@pytest.mark.parametrize("error", [ModelError("the endpoint is down"), OSError("no route"), RuntimeError("memory")])
+def test_a_failing_embedding_costs_nothing_that_is_stored(tmp_path: Path, error: Exception) -> None:
+    embed = Embedder()
+    store(tmp_path).vectors({"x": "aaa"}, embed)
+
+    def fail(texts: Sequence[str]) -> Any:
+        raise error
+
+    with pytest.raises(type(error), match=str(error)):
+        store(tmp_path).vectors({"x": "aaa", "y": "bbb"}, fail)
+    assert stored(store(tmp_path))["ids"] == ["x"]
+    assert len(store(tmp_path).vectors({"x": "aaa", "y": "bbb"}, embed)) == 2
+    assert embed.seen == ["aaa", "bbb"]
 
 
 PROGRAM = """
