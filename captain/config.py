@@ -24,8 +24,11 @@ class Price(Settings):
     """What an endpoint charges, in US dollars per million tokens."""
 
     prompt: float = Field(ge=0)
+    """Tokens that are read."""
     completion: float = Field(ge=0)
+    """Tokens that are written."""
     cached_prompt: float | None = Field(default=None, ge=0)
+    """Tokens read from the endpoint's prefix cache; as `prompt` when absent."""
 
 
 class ModelSpec(Settings):
@@ -34,18 +37,25 @@ class ModelSpec(Settings):
     name: str
     """How configs and reports call it."""
     provider: Literal["auto", "embedded", "openai", "compatible", "scripted"]
+    """What serves it; `auto` takes the first that can work."""
     model: str = ""
     """The model's name at the endpoint."""
     weights: str | None = None
     """Embedded only: the name in the catalogue of weights (`captain models list`)."""
     base_url: str | None = None
+    """The endpoint's address with `/v1`, such as `http://127.0.0.1:8000/v1`."""
     api_key_env: str | None = None
     """The environment variable that holds the key; the key itself never enters a config."""
     context_window: int = Field(default=32768, ge=256)
+    """Tokens of prompt and reply together."""
     max_output_tokens: int = Field(default=1024, ge=1)
+    """Tokens of one reply at most."""
     temperature: float | None = 0.0
+    """Not sent when absent; some models refuse it."""
     top_p: float | None = None
+    """Not sent when absent."""
     seed: int | None = None
+    """Sent to endpoints that sample by a seed."""
     timeout: float = Field(default=300.0, gt=0)
     """Seconds one request may take."""
     retries: int = Field(default=4, ge=0)
@@ -63,11 +73,13 @@ class ModelSpec(Settings):
     strength: Literal["small", "large"] = "large"
     """A small model gets short prompts, one subtask and checks by code; a large one is left more freedom."""
     vision: bool = False
+    """The model reads images."""
     threads: int | None = None
     """Embedded only: threads of the runtime; all cores when absent."""
     slots: int = Field(default=4, ge=1)
     """Embedded only: requests that are served at once."""
     price: Price | None = None
+    """What it charges; without it money is reported as unknown."""
     script: list[str] | None = None
     """Scripted only: the replies, in order."""
     handler: str | None = None
@@ -89,15 +101,21 @@ class EmbeddingConfig(Settings):
     """How texts become vectors (`configs/embedding/*.yaml`)."""
 
     provider: Literal["minilm", "sentence_transformers", "qwen3", "openai", "hash"] = "minilm"
+    """What computes them; `minilm` needs no torch and, once fetched, no network."""
     model: str | None = None
+    """The model's name or folder; `minilm` and `hash` take none."""
     base_url: str | None = None
+    """`openai` only: another server with the same interface."""
     api_key_env: str | None = None
+    """`openai` only: the environment variable that holds the key."""
     dimensions: int | None = None
     """Cut vectors to this length and normalise them again."""
     instruction: str | None = None
     """A sentence put before queries, never before documents (Qwen3 and kin)."""
     max_tokens: int = 512
+    """Longer texts are cut."""
     batch_size: int = 32
+    """Texts embedded at once."""
 
 
 class LibraryConfig(Settings):
@@ -112,6 +130,7 @@ class LibraryConfig(Settings):
     keep_written: bool = True
     """Store experts that the Captain writes in the user's library."""
     top_k: int = Field(default=5, ge=1)
+    """Experts that a search offers at most."""
     threshold: float = 0.30
     """Hits whose dense similarity is below this are not offered (abstention)."""
     margin: float = 0.04
@@ -122,6 +141,7 @@ class ToolsConfig(Settings):
     """Which tools members may be given."""
 
     enabled: bool = True
+    """False: members get no tools (an ablation)."""
     modules: list[str] = Field(
         default_factory=lambda: [
             "tools_library.mathematics",
@@ -131,9 +151,11 @@ class ToolsConfig(Settings):
             "tools_library.files",
         ]
     )
+    """Dotted names of the modules whose `@tool` functions are on offer."""
     top_k: int = Field(default=3, ge=0)
     """Tools bound to a member beside those its profile names."""
     threshold: float = 0.35
+    """Hits whose dense similarity is below this are not offered."""
 
 
 class TeamConfig(Settings):
@@ -144,6 +166,7 @@ class TeamConfig(Settings):
     max_subtasks: int | None = Field(default=None, ge=1)
     """Parts a task may be split into; when absent 1 for a small planner, else 4."""
     max_experts: int = Field(default=3, ge=1)
+    """Experts that a plan may ask for in one team; a checker comes on top."""
     max_turns: int = Field(default=10, ge=1)
     """Turns of members in one chat; the executor's outputs do not count."""
     max_tool_rounds: int = Field(default=3, ge=1)
@@ -164,6 +187,7 @@ class WalkConfig(Settings):
     max_attempts: int = Field(default=3, ge=1)
     """Chats per subtask: the first and those after `retry` and `recast`."""
     max_replans: int = Field(default=1, ge=0)
+    """How often the whole task may be planned anew."""
     max_parallel: int = Field(default=4, ge=1)
     """Subtasks at work at once."""
     max_depth: int = Field(default=2, ge=1)
@@ -176,26 +200,35 @@ class ExecutionConfig(Settings):
     """How code written by members is run."""
 
     enabled: bool = True
+    """False: no program is run, so little can be proven."""
     backend: Literal["local", "docker"] = "local"
+    """`local`: a process of this user, bounded but not confined; `docker`: a container that sees one folder."""
     timeout: float = Field(default=60.0, gt=0)
     """Seconds a program may run before its whole process group is killed."""
     max_output_chars: int = Field(default=6000, ge=100)
+    """Longer output is cut in the middle."""
     docker_image: str = "python:3.11-slim"
+    """`docker` only: the image, with the packages that programs need."""
 
 
 class LimitsConfig(Settings):
     """Limits of one solve, over the whole tree; absent means none."""
 
     calls: int | None = Field(default=None, ge=1)
+    """Model calls."""
     tokens: int | None = Field(default=None, ge=1)
+    """Prompt and completion tokens together."""
     seconds: float | None = Field(default=None, gt=0)
+    """Wall clock."""
     usd: float | None = Field(default=None, gt=0)
+    """US dollars; needs a `price` on every model that is used."""
 
 
 class CaptainConfig(Settings):
     """Everything a Captain needs to know."""
 
     model: ModelSpec
+    """The model of every role that names no other; in YAML and overrides the name of a file in `configs/model/`."""
     roles: dict[Role, ModelSpec] = Field(default_factory=dict)
     """Roles that use another model than `model`; in YAML and overrides the name of a file in `configs/model/`."""
     models: WeightsConfig = WeightsConfig()
@@ -209,3 +242,4 @@ class CaptainConfig(Settings):
     runs_dir: str = "runs"
     """Each run becomes a folder of its own below this one."""
     seed: int = 20261130
+    """Decides draws and samples of scenarios."""
