@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.decide import decide
+from captain.errors import ConfigError
 from captain.library import AgentProfile, Hit, Library
 from captain.planning import Role, Subtask
 from captain.prompts import load_prompt
@@ -169,7 +170,7 @@ class Casting:
         place.hits = tuple(hits)
         if not hits:
             return
-        lead = hits[0].dense - hits[1].dense if len(hits) > 1 else 1.0
+        lead = hits[0].score - hits[1].score if len(hits) > 1 else 1.0
         named = [hit for hit in hits if hit.item.title.casefold() == place.role.title.casefold()]
         if named:
             place.profile, place.reason = named[0].item, "has the title that was asked for"
@@ -226,7 +227,17 @@ class Casting:
             gap.profile = _written_profile(gap.role, draft)
             gap.reason = "written: nobody in the library fits" if draft else "made from the role: nothing was written"
             if draft and self.config.library.keep_written and self.config.library.enabled:
-                gap.profile = await self.library.keep(gap.profile)
+                gap.profile, gap.reason = await self._keep(gap.profile, gap.reason)
+
+    async def _keep(self, profile: AgentProfile, reason: str) -> tuple[AgentProfile, str]:
+        """Stores a written expert under a name that is free; a library that cannot be written costs no run."""
+        taken = [known.name for known in self.library.experts() if known.origin != "written"]
+        profile = profile.model_copy(update={"name": _unique(profile.name, taken)})
+        try:
+            kept = await self.library.keep(profile)
+        except ConfigError as error:
+            return profile, f"{reason}; not kept: {error}"
+        return kept, reason if kept.name == profile.name else f"{kept.name} already does this"
 
     async def _tools(self, profile: AgentProfile, subtask: Subtask) -> tuple[ToolSpec, ...]:
         """The tools of a seat: those its profile names and those that fit the part, best first, few."""

@@ -131,8 +131,8 @@ class LibraryConfig(Settings):
     """Store experts that the Captain writes in the user's library."""
     top_k: int = Field(default=5, ge=1)
     """Experts that a search offers at most."""
-    threshold: float = 0.30
-    """Hits whose dense similarity is below this are not offered (abstention)."""
+    threshold: float = 0.28
+    """Hits whose score (cosine of the vectors + 0.3 x lexical match) is below this are not offered (abstention)."""
     margin: float = 0.04
     """A best hit that leads by this much is taken without asking a model."""
 
@@ -154,7 +154,8 @@ class ToolsConfig(Settings):
     """Dotted names of the modules whose `@tool` functions are on offer."""
     top_k: int = Field(default=3, ge=0)
     """Tools bound to a member beside those its profile names."""
-    threshold: float = 0.35
+    threshold: float = 0.25
+    """As for experts."""
     """Hits whose dense similarity is below this are not offered."""
 
 
