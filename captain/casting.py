@@ -128,13 +128,13 @@ class Casting:
         places = [_Place(role) for role in self._roles(subtask)]
         taken = list(without)
         for place in places:
-            await self._look_up(place, taken)
+            await self._look_up(place, subtask.goal, taken)
             if place.profile is not None:
                 taken.append(place.profile.name)
         await self._choose(places, subtask, taken)
         # Nobody is written just to recompute: the team is sound without one more who does.
         places = [place for place in places if place.profile is not None or not place.role.independent]
-        await self._write_missing([place for place in places if place.profile is None])
+        await self._write_missing([place for place in places if place.profile is None], taken)
         seats: list[Seat] = []
         records: list[CastRecord] = []
         for place in places:
@@ -158,7 +158,10 @@ class Casting:
         others = [role.model_copy(update={"independent": True}) for role in roles[1:]]
         return [roles[0], *[*others, CHECKER, GENERALIST][: team.max_samples - 1]]
 
-    async def _look_up(self, place: _Place, taken: Sequence[str]) -> None:
+    async def _search(self, text: str, taken: Sequence[str]) -> list[Hit[AgentProfile]]:
+        return [hit for hit in await self.library.search_experts(text) if hit.item.name not in taken]
+
+    async def _look_up(self, place: _Place, goal: str, taken: Sequence[str]) -> None:
         """Fills a place by rule: the user's own member, a clear lead, an equal title. Else leaves its candidates."""
         own = self._own_member(place.role, taken)
         if own is not None:
@@ -166,7 +169,10 @@ class Casting:
             return
         if not self.config.library.enabled:
             return
-        hits = [hit for hit in await self.library.search_experts(place.role.text) if hit.item.name not in taken]
+        hits = await self._search(place.role.text, taken)
+        if not hits and not place.role.independent:
+            # A role may be named too oddly to be found; what the part is about often finds its expert.
+            hits = await self._search(goal[:500], taken)
         place.hits = tuple(hits)
         if not hits:
             return
@@ -208,10 +214,11 @@ class Casting:
         best = max(scored, key=lambda pair: pair[0], default=None)
         return best[1] if best is not None and best[0] > 0 else None
 
-    async def _write_missing(self, gaps: Sequence[_Place]) -> None:
+    async def _write_missing(self, gaps: Sequence[_Place], taken: Sequence[str]) -> None:
         """Writes the profiles of all roles that nobody fits, in one call, and keeps them in the user's library."""
         if not gaps:
             return
+        known = [expert.name for expert in self.library.experts()] if self.config.library.enabled else []
         listing = "\n".join(f"{number}. {gap.role.text}" for number, gap in enumerate(gaps, start=1))
         prompt = load_prompt("write_experts", roles=listing)
         decision = await decide(
@@ -224,7 +231,9 @@ class Casting:
         written = decision.value.experts
         for number, gap in enumerate(gaps):
             draft = written[number] if number < len(written) else None
-            gap.profile = _written_profile(gap.role, draft)
+            profile = _written_profile(gap.role, draft)
+            # A title may be that of an expert who was turned down: the new one is somebody else.
+            gap.profile = profile.model_copy(update={"name": _unique(profile.name, [*taken, *known])})
             gap.reason = "written: nobody in the library fits" if draft else "made from the role: nothing was written"
             if draft and self.config.library.keep_written and self.config.library.enabled:
                 gap.profile, gap.reason = await self._keep(gap.profile, gap.reason)

@@ -57,7 +57,7 @@ class _Expert(BaseModel):
 
 class _SoloDraft(BaseModel):
     method: Method
-    experts: list[_Expert] = Field(min_length=1, max_length=2)
+    expert: _Expert
 
 
 class _Part(BaseModel):
@@ -87,12 +87,12 @@ class Planner:
 
     async def _solo(self, brief: Brief) -> Plan:
         prompt = load_prompt("plan_solo", task=brief.task, files=brief.file_names)
-        fallback = _SoloDraft(method="compute", experts=[_Expert(title="Problem solver", does="solves the task")])
+        fallback = _SoloDraft(method="compute", expert=_Expert(title="Problem solver", does="solves the task"))
         decision = await decide(
             self.client, [UserMessage(content=prompt, source="user")], _SoloDraft, fallback=fallback, max_tokens=200
         )
         draft = decision.value
-        roles = _roles(draft.experts, self.team.max_experts)
+        roles = _roles([draft.expert], self.team.max_experts)
         note = "the planner gave no usable plan; one general expert" if decision.how == "fallback" else ""
         return Plan(subtasks=(Subtask(id="1", goal=brief.task, method=draft.method, roles=roles),), note=note)
 
