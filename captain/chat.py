@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,8 +16,11 @@ from autogen_agentchat.messages import (
     ToolCallSummaryMessage,
 )
 
+from autogen_core.code_executor import CodeBlock
+
 from captain.decide.reading import read_code_blocks, read_final_answer
 from captain.evidence import find_passage, largest_agreement
+from captain.wanted import Wanted
 
 Message = BaseAgentEvent | BaseChatMessage
 EXECUTOR = "executor"
@@ -78,7 +82,7 @@ class ChatState:
             and isinstance(self.last, TextMessage)
             and self.last.source not in (EXECUTOR, USER)
             and not self.idle_now
-            and read_code_blocks(self.last.content)
+            and programs_in(self.last.content)
         )
 
     idle_now: bool = False
@@ -95,13 +99,18 @@ def text_of(message: BaseChatMessage) -> str:
     return message.content if isinstance(message, TextMessage) else message.to_text()
 
 
-def read_chat(thread: Sequence[Message], members: Collection[str], *, entry_point: str | None = None) -> ChatState:
+def programs_in(text: str) -> list[CodeBlock]:
+    """The programs of a message; a fenced piece that is no Python at all but holds an answer is none."""
+    return [block for block in read_code_blocks(text) if not re.match(r"\s*(?:FINAL ANSWER:|@\w+\[)", block.code)]
+
+
+def read_chat(thread: Sequence[Message], members: Collection[str], wanted: Wanted) -> ChatState:
     """Reads a thread from its start.
 
     Args:
         thread: messages and events in order.
         members: the names of those who take turns.
-        entry_point: the function that the task asks for, if it asks for one; then a program is the answer.
+        wanted: the form of the answer.
     """
     state = ChatState()
     before: dict[str, str] = {}
@@ -113,9 +122,9 @@ def read_chat(thread: Sequence[Message], members: Collection[str], *, entry_poin
                 state = ChatState(runs=state.runs, tools=state.tools)
                 before = {}
             elif message.source == EXECUTOR:
-                _read_output(state, message, entry_point)
+                _read_output(state, message, wanted)
             elif message.source in members:
-                _read_turn(state, message, before, entry_point)
+                _read_turn(state, message, before, wanted)
             state.last = message
     return state
 
@@ -134,7 +143,7 @@ def _read_tool(state: ChatState, event: ToolCallRequestEvent | ToolCallExecution
                 break
 
 
-def _read_output(state: ChatState, message: BaseChatMessage, entry_point: str | None) -> None:
+def _read_output(state: ChatState, message: BaseChatMessage, wanted: Wanted) -> None:
     meta = message.metadata
     author, text = meta.get("author", ""), meta.get("output", text_of(message))
     run = ProgramRun(
@@ -150,19 +159,19 @@ def _read_output(state: ChatState, message: BaseChatMessage, entry_point: str | 
     if not complete:
         state.failures[author] = state.failures.get(author, 0) + 1
         return
-    if entry_point is not None:
+    if wanted.is_program:
         basis: Literal["examples", "executed"] = "examples" if run.examples_total else "executed"
         state.proposals[author] = Proposal(author, run.code, basis, run.code)
         return
-    answer = read_final_answer(text)
+    answer = read_final_answer(text) or wanted.find(text)
     promised = meta.get("promised", "")
     if answer is None and promised and find_passage(promised, [text]):
         answer = promised
     if answer is not None:
-        state.proposals[author] = Proposal(author, answer, "executed", run.code)
+        state.proposals[author] = Proposal(author, wanted.shape(answer), "executed", run.code)
 
 
-def _read_turn(state: ChatState, message: BaseChatMessage, before: dict[str, str], entry_point: str | None) -> None:
+def _read_turn(state: ChatState, message: BaseChatMessage, before: dict[str, str], wanted: Wanted) -> None:
     name, text = message.source, text_of(message)
     state.turns[name] = state.turns.get(name, 0) + 1
     state.idle_now = not text.strip() or before.get(name) == text.strip()
@@ -170,11 +179,12 @@ def _read_turn(state: ChatState, message: BaseChatMessage, before: dict[str, str
     if state.idle_now:
         state.idle[name] = state.idle.get(name, 0) + 1
         return
-    if isinstance(message, ToolCallSummaryMessage) or entry_point is not None:
+    if isinstance(message, ToolCallSummaryMessage) or wanted.is_program:
         return
-    answer = read_final_answer(text)
-    if answer is None or read_code_blocks(text):
+    answer = read_final_answer(text) or wanted.find(text)
+    if answer is None or programs_in(text):
         return
+    answer = wanted.shape(answer)
     printed = [run.output for run in state.runs if run.author == name and run.ok]
     returned = [use.result for use in state.tools if use.member == name and use.ok]
     if find_passage(answer, printed) or _all_found(answer, printed):

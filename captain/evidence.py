@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])")
 _FIELD = re.compile(r"@(\w+)\[([^\]]*)\]")
-_TEMPLATE = re.compile(r"@(\w+)\[")
 
 
 def numbers_in(text: str) -> list[float]:
@@ -54,17 +53,6 @@ def _rounds_to(one: str, other: str) -> bool:
 
 def _words(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
-
-
-def asked_fields(task: str) -> tuple[str, ...]:
-    """The names of the `@name[...]` fields that a task asks the answer to have."""
-    return tuple(dict.fromkeys(_TEMPLATE.findall(task)))
-
-
-def missing_fields(answer: str, task: str) -> tuple[str, ...]:
-    """Which of the asked fields an answer lacks or leaves empty."""
-    given = {name: value.strip() for name, value in _FIELD.findall(answer)}
-    return tuple(name for name in asked_fields(task) if not given.get(name))
 
 
 def claims_of(answer: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from autogen_agentchat.messages import StopMessage, ToolCallSummaryMessage
 from captain.chat import EXECUTOR, ChatState, Message, Proposal, read_chat, text_of
 from captain.config import TeamConfig
 from captain.seating import Fault, Seat
+from captain.wanted import Wanted
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Floor:
     seats: Sequence[Seat]
     team: TeamConfig
     runs_code: bool
-    entry_point: str | None
+    wanted: Wanted
     fault: Fault
     thread: list[Message] = field(default_factory=list)
 
@@ -32,7 +33,7 @@ class Floor:
 
     def state(self) -> ChatState:
         """The thread as it stands."""
-        return read_chat(self.thread, self.names, entry_point=self.entry_point)
+        return read_chat(self.thread, self.names, self.wanted)
 
     def blind(self) -> bool:
         """Whether independent members still work apart: until all of them have proposed or given up."""
@@ -53,7 +54,7 @@ class Floor:
             for seat in self.seats
             if seat.independent and seat.name not in state.proposals and not self._exhausted(state, seat.name)
         ]
-        settled = self.entry_point is not None and any(p.basis == "examples" for p in proposals)
+        settled = self.wanted.is_program and any(p.basis == "examples" for p in proposals)
         if settled or len(agreed) >= 2 or len(proposals) >= self.team.max_samples:
             return []
         return open_seats

@@ -11,10 +11,10 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor
 
-from captain.chat import EXECUTOR, text_of
-from captain.decide.reading import read_code_blocks, read_final_answer
-from captain.evidence import missing_fields
+from captain.chat import EXECUTOR, programs_in, text_of
+from captain.decide.reading import read_final_answer
 from captain.examples import ExampleHarness, ExampleRun
+from captain.wanted import Wanted
 
 
 class ProgramRunner(BaseChatAgent):
@@ -25,14 +25,14 @@ class ProgramRunner(BaseChatAgent):
 
     Args:
         executor: where programs run.
-        task: the task's text: tells which fields the final answer must have.
+        wanted: the form of the answer.
         harness: the task's examples, run after each program that could define what they call.
     """
 
-    def __init__(self, executor: CodeExecutor, *, task: str, harness: ExampleHarness | None = None) -> None:
+    def __init__(self, executor: CodeExecutor, *, wanted: Wanted, harness: ExampleHarness | None = None) -> None:
         super().__init__(EXECUTOR, "Runs the programs that members write.")
         self._executor = executor
-        self._task = task
+        self._wanted = wanted
         self._harness = harness
 
     @property
@@ -43,7 +43,7 @@ class ProgramRunner(BaseChatAgent):
     async def on_messages(self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken) -> Response:
         """Runs the program of the last message."""
         text, author = text_of(messages[-1]), messages[-1].source
-        blocks = read_code_blocks(text)
+        blocks = programs_in(text)
         code = "\n\n".join(block.code for block in blocks if block.language == "python")
         mark = ""
         if self._harness and code:
@@ -68,12 +68,12 @@ class ProgramRunner(BaseChatAgent):
     def _remark(self, output: str, *, ok: bool, examples: ExampleRun | None) -> str:
         if not ok or examples is not None:
             return ""
-        answer = read_final_answer(output)
-        lacking = missing_fields(answer, self._task) if answer is not None else ()
+        answer = self._wanted.find(output) or read_final_answer(output)
+        lacking = self._wanted.lacking(self._wanted.shape(answer)) if answer is not None else ()
         if lacking:
             fields = ", ".join(f"@{name}[...]" for name in lacking)
             return f"\nThe FINAL ANSWER line must contain {fields} with the values in the brackets."
-        if not output.strip() and self._harness is None and "def " not in self._task:
+        if not output.strip() and not self._wanted.is_program:
             return "\nPrint the result."
         return ""
 

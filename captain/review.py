@@ -13,11 +13,12 @@ from captain.briefing import Brief
 from captain.chat import USER, text_of
 from captain.config import ModelSpec, WalkConfig
 from captain.decide import decide
-from captain.evidence import claims_of, find_passage, largest_agreement, missing_fields, same_answer
+from captain.evidence import claims_of, find_passage, largest_agreement, same_answer
 from captain.planning import Subtask
 from captain.prompts import load_prompt
 from captain.results import Evidence, Record, Verdict
 from captain.team import ChatOutcome
+from captain.wanted import Wanted
 
 
 class Reflection(Record):
@@ -50,6 +51,7 @@ class Reflector:
     client: ChatCompletionClient
     spec: ModelSpec
     walk: WalkConfig
+    wanted: Wanted
     brief: Brief
 
     async def review(self, subtask: Subtask, outcome: ChatOutcome, *, previous: str | None = None) -> Reflection:
@@ -61,7 +63,7 @@ class Reflector:
         return _merge(checked, opinion, outcome) if opinion is not None else checked
 
     def _check(self, subtask: Subtask, outcome: ChatOutcome, previous: str | None) -> Reflection:
-        issues = _issues(subtask, outcome, self.brief)
+        issues = _issues(subtask, outcome, self.wanted)
         evidence, unsupported = _evidence(outcome)
         if subtask.method != "compute":
             unsupported = ()
@@ -104,7 +106,7 @@ class Reflector:
 _NO_OPINION = _Opinion(verdict="accept")
 
 
-def _issues(subtask: Subtask, outcome: ChatOutcome, brief: Brief) -> tuple[str, ...]:
+def _issues(subtask: Subtask, outcome: ChatOutcome, wanted: Wanted) -> tuple[str, ...]:
     issues: list[str] = []
     if not outcome.answer.strip():
         issues.append("There is no answer.")
@@ -112,7 +114,7 @@ def _issues(subtask: Subtask, outcome: ChatOutcome, brief: Brief) -> tuple[str, 
         last = outcome.state.runs[-1] if outcome.state.runs else None
         reason = f" The last program ended with: {last.output.strip()[-300:]}" if last and not last.ok else ""
         issues.append(f"Nobody finished with an answer.{reason}")
-    lacking = missing_fields(outcome.answer, brief.task)
+    lacking = wanted.lacking(outcome.answer)
     if lacking and outcome.answer.strip():
         issues.append(
             "The answer lacks " + ", ".join(f"@{name}[...]" for name in lacking) + ", which the task asks for."

@@ -23,6 +23,7 @@ from captain.results import SubtaskReport
 from captain.review import Reflection, Reflector
 from captain.seating import Fault, Table
 from captain.team import ChatOutcome, Team
+from captain.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,7 @@ class SubtaskWork:
             around.reporter.event("cast", f"{record.role} -> {record.chosen}", subtask=self.subtask.id, **data)
         runs_code = around.executor is not None and self.subtask.method != "recall"
         fault = Fault()
-        entry_point = around.brief.entry_point if self.subtask.method == "code" else None
-        floor = Floor(cast.seats, around.config.team, runs_code, entry_point, fault)
+        floor = Floor(cast.seats, around.config.team, runs_code, self._wanted, fault)
         spec = around.specs("expert")
         table = Table(
             client=around.clients("expert"),
@@ -115,6 +115,11 @@ class SubtaskWork:
             listener=self._listen,
         )
 
+    @property
+    def _wanted(self) -> Wanted:
+        whole = self.subtask.goal == self.around.brief.task
+        return Wanted.by(self.around.brief, method=self.subtask.method, whole=whole)
+
     def _opening(self, issues: tuple[str, ...] = ()) -> str:
         parts = [self.around.brief.text()]
         if self.subtask.goal != self.around.brief.task:
@@ -122,11 +127,13 @@ class SubtaskWork:
         parts += [f"RESULT OF AN EARLIER PART ({goal[:200]})\n{answer}" for goal, answer in self.inputs.items()]
         if issues:
             parts.append(f"AN EARLIER TEAM FAILED\n{_bullets(issues)}")
-        return "\n\n".join(parts)
+        return "\n\n".join(parts) + self._wanted.hint()
 
     async def _review(self, outcome: ChatOutcome, previous: str | None) -> Reflection:
         around = self.around
-        reflector = Reflector(around.clients("reflector"), around.specs("reflector"), around.config.walk, around.brief)
+        reflector = Reflector(
+            around.clients("reflector"), around.specs("reflector"), around.config.walk, self._wanted, around.brief
+        )
         reflection = await reflector.review(self.subtask, outcome, previous=previous)
         text = f"{reflection.verdict} by {reflection.decided_by}: {reflection.answer[:160]}"
         around.reporter.event("reviewed", text, subtask=self.subtask.id, **reflection.model_dump(mode="json"))

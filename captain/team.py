@@ -49,8 +49,7 @@ class Team:
     listener: Callable[[Message], None] = lambda message: None
 
     def __post_init__(self) -> None:
-        entry_point = self.brief.entry_point if self.table.method == "code" else None
-        self.floor.entry_point = entry_point
+        entry_point = self.floor.wanted.entry_point
         examples = find_examples(self.brief.task, entry_point) if entry_point else ()
         self._harness = ExampleHarness(examples) if examples else None
         self._chat = self._assemble()
@@ -58,7 +57,7 @@ class Team:
     def _assemble(self) -> SelectorGroupChat | None:
         members: list[ChatAgent | AutoGenTeam] = [seat_agent(seat, self.seats, self.table) for seat in self.seats]
         if self.executor is not None:
-            members.append(ProgramRunner(self.executor, task=self.brief.task, harness=self._harness))
+            members.append(ProgramRunner(self.executor, wanted=self.floor.wanted, harness=self._harness))
         self._solo = members[0] if len(members) == 1 else None
         if self._solo is not None:
             return None
@@ -126,7 +125,7 @@ class Team:
 
     def _last_resort(self, state: ChatState) -> str:
         """What to answer with when nobody finished: the best program, the last output, the last words."""
-        if self.floor.entry_point is not None and state.runs:
+        if self.floor.wanted.is_program and state.runs:
             best = max(state.runs, key=lambda run: (run.examples_held, run.ok))
             return best.code
         for run in reversed(state.runs):
