@@ -15,7 +15,6 @@ from autogen_agentchat.messages import (
     ToolCallRequestEvent,
     ToolCallSummaryMessage,
 )
-
 from autogen_core.code_executor import CodeBlock
 
 from captain.decide.reading import read_code_blocks, read_final_answer
