@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -262,7 +262,8 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:
             box.append(error)
 
-    thread = threading.Thread(target=target, name="captain-solve")
+    # With the caller's context, so that a solve inside another one's team belongs to the same tree.
+    thread = threading.Thread(target=copy_context().run, args=(target,), name="captain-solve")
     thread.start()
     thread.join()
     outcome = box[0]

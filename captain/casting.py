@@ -28,12 +28,6 @@ CHECKER = Role(
     independent=True,
 )
 
-GENERALIST = Role(
-    title="Word problem solver",
-    description="works out a question stated in words step by step with a Python program",
-    independent=True,
-)
-
 
 class Candidate(Record):
     """An expert that was considered, with its scores."""
@@ -155,8 +149,8 @@ class Casting:
         if not small:
             return [*roles, CHECKER]
         # A small model gains nothing from talk: its members work apart, and their results are compared.
-        others = [role.model_copy(update={"independent": True}) for role in roles[1:]]
-        return [roles[0], *[*others, CHECKER, GENERALIST][: team.max_samples - 1]]
+        others = [role.model_copy(update={"independent": True}) for role in [*roles[1:], roles[0]]]
+        return [roles[0], *[CHECKER, *others][: team.max_samples - 1]]
 
     async def _search(self, text: str, taken: Sequence[str]) -> list[Hit[AgentProfile]]:
         return [hit for hit in await self.library.search_experts(text) if hit.item.name not in taken]
@@ -170,7 +164,7 @@ class Casting:
         if not self.config.library.enabled:
             return
         hits = await self._search(place.role.text, taken)
-        if not hits and not place.role.independent:
+        if not hits:
             # A role may be named too oddly to be found; what the part is about often finds its expert.
             hits = await self._search(goal[:500], taken)
         place.hits = tuple(hits)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])")
-_FIELD = re.compile(r"@(\w+)\[([^\]]*)\]")
+_FIELD = re.compile(r"@(\w+)\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]")
 
 
 def numbers_in(text: str) -> list[float]:

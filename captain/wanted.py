@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from captain.briefing import Brief
 
-_FIELD = re.compile(r"@(\w+)\[([^\[\]\n]*)\]")
+_FIELD = re.compile(r"@(\w+)\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]")
 _TEMPLATE = re.compile(r"@(\w+)\[")
 
 
@@ -43,15 +43,14 @@ class Wanted:
         return f'\n\nLast line of the program: print(f"FINAL ANSWER: {items}") with the values in the braces.'
 
     def lacking(self, answer: str) -> tuple[str, ...]:
-        """The fields that an answer lacks or leaves empty."""
-        given = {name: value.strip() for name, value in _FIELD.findall(answer)}
-        return tuple(name for name in self.fields if not given.get(name))
+        """The fields that an answer lacks; an empty one is there (an empty list is an answer)."""
+        given = dict(_FIELD.findall(answer))
+        return tuple(name for name in self.fields if name not in given)
 
     def shape(self, answer: str) -> str:
         """Brings an answer into the form where that takes no guess: one field is asked for and a bare value came."""
         if len(self.fields) == 1 and self.lacking(answer) and "@" not in answer and "\n" not in answer.strip():
-            value = answer.strip().strip("[]").strip()
-            return f"@{self.fields[0]}[{value}]" if value else answer
+            return f"@{self.fields[0]}[{answer.strip().strip('[]').strip()}]"
         return answer
 
     def find(self, text: str) -> str | None:
