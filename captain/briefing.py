@@ -21,6 +21,8 @@ class Brief:
     task: str
     cards: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    """The columns of all tables."""
 
     @property
     def file_names(self) -> str:
@@ -68,15 +70,22 @@ def take_in(task: str, files: Sequence[str | Path], folder: Path) -> Brief:
             raise ConfigError(f"two files are called {path.name!r}; rename one of them")
         shutil.copyfile(path, folder / path.name)
         names.append(path.name)
-    return Brief(task=task.strip(), cards=tuple(file_card(folder / name) for name in names), names=tuple(names))
+    cards = [_file_card(folder / name) for name in names]
+    return Brief(
+        task=task.strip(),
+        cards=tuple(text for text, _ in cards),
+        names=tuple(names),
+        columns=tuple(column for _, columns in cards for column in columns),
+    )
 
 
-def file_card(path: Path) -> str:
+def _file_card(path: Path) -> tuple[str, list[str]]:
     """Describes a file in a few lines: a table by its columns and first rows, a text by its first lines."""
-    if path.suffix.lower() in _TABLES:
-        card = _table_card(path)
-        if card:
-            return card
+    card = _table_card(path) if path.suffix.lower() in _TABLES else None
+    return card or (_text_card(path), [])
+
+
+def _text_card(path: Path) -> str:
     size = path.stat().st_size
     with path.open("rb") as stream:
         head = stream.read(600)
@@ -87,7 +96,7 @@ def file_card(path: Path) -> str:
     return f"- {path.name}: text, {size} bytes, begins:\n" + "\n".join(f"    {line[:160]}" for line in lines)
 
 
-def _table_card(path: Path) -> str | None:
+def _table_card(path: Path) -> tuple[str, list[str]] | None:
     import pandas as pd
 
     try:
@@ -98,7 +107,8 @@ def _table_card(path: Path) -> str | None:
     if len(table.columns) > _MOST_COLUMNS:
         columns += f", and {len(table.columns) - _MOST_COLUMNS} more"
     rows = table.iloc[:2, :_MOST_COLUMNS].to_csv(index=False, header=False).strip()[:500]
-    return f"- {path.name}: table, {len(table)} rows\n  columns: {columns}\n  first rows:\n{rows}"
+    card = f"- {path.name}: table, {len(table)} rows\n  columns: {columns}\n  first rows:\n{rows}"
+    return card, [str(name) for name in table.columns]
 
 
 def _column(values: object, name: str) -> str:

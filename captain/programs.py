@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,13 +28,22 @@ class ProgramRunner(BaseChatAgent):
     Args:
         executor: where programs run.
         wanted: the form of the answer.
+        columns: the columns of the tables that came with the task.
         harness: the task's examples, run after each program that could define what they call.
     """
 
-    def __init__(self, executor: CodeExecutor, *, wanted: Wanted, harness: ExampleHarness | None = None) -> None:
+    def __init__(
+        self,
+        executor: CodeExecutor,
+        *,
+        wanted: Wanted,
+        columns: Sequence[str] = (),
+        harness: ExampleHarness | None = None,
+    ) -> None:
         super().__init__(EXECUTOR, "Runs the programs that members write.")
         self._executor = executor
         self._wanted = wanted
+        self._columns = tuple(columns)
         self._harness = harness
 
     @property
@@ -66,7 +77,9 @@ class ProgramRunner(BaseChatAgent):
         return Response(chat_message=TextMessage(content=report, source=EXECUTOR, metadata=meta))
 
     def _remark(self, output: str, *, ok: bool, examples: ExampleRun | None) -> str:
-        if not ok or examples is not None:
+        if not ok:
+            return _column_hint(output, self._columns)
+        if examples is not None:
             return ""
         answer = self._wanted.find(output) or read_final_answer(output)
         lacking = self._wanted.lacking(self._wanted.shape(answer)) if answer is not None else ()
@@ -83,6 +96,16 @@ class ProgramRunner(BaseChatAgent):
     async def save_state(self) -> dict[str, Any]:
         """Nothing is kept between runs."""
         return {}
+
+
+def _column_hint(output: str, columns: Sequence[str]) -> str:
+    """Names the column that a program probably meant when it asked for one that is not there."""
+    missing = re.findall(r"KeyError: [\"'](.+?)[\"']\s*$", output, re.MULTILINE)
+    if not missing or missing[-1] in columns:
+        return ""
+    plain = {column.strip().casefold(): column for column in columns}
+    near = difflib.get_close_matches(missing[-1].strip().casefold(), plain, n=1, cutoff=0.6)
+    return f"\nThe column is called {plain[near[0]]!r}, spaces included." if near else ""
 
 
 def _report(output: str, exit_code: int, examples: ExampleRun | None) -> str:

@@ -57,7 +57,7 @@ class Team:
     def _assemble(self) -> SelectorGroupChat | None:
         members: list[ChatAgent | AutoGenTeam] = [seat_agent(seat, self.seats, self.table) for seat in self.seats]
         if self.executor is not None:
-            members.append(ProgramRunner(self.executor, wanted=self.floor.wanted, harness=self._harness))
+            members.append(self._runner(self.executor))
         self._solo = members[0] if len(members) == 1 else None
         if self._solo is not None:
             return None
@@ -70,6 +70,9 @@ class Team:
             allow_repeated_speaker=True,
             max_selector_attempts=1,
         )
+
+    def _runner(self, executor: CodeExecutor) -> ProgramRunner:
+        return ProgramRunner(executor, wanted=self.floor.wanted, columns=self.brief.columns, harness=self._harness)
 
     async def run(self, message: str) -> ChatOutcome:
         """Sends the team to work and gives what it came to.
