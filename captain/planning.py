@@ -86,6 +86,9 @@ class Planner:
         return _with_known_method(plan, brief)
 
     async def _solo(self, brief: Brief) -> Plan:
+        known = _plan_by_rule(brief)
+        if known is not None:
+            return known
         prompt = load_prompt("plan_solo", task=brief.task, files=brief.file_names)
         fallback = _SoloDraft(method="compute", expert=_Expert(title="Problem solver", does="solves the task"))
         decision = await decide(
@@ -112,6 +115,20 @@ class Planner:
         )
         note = "the planner gave no usable plan; one general expert" if decision.how == "fallback" else ""
         return Plan(subtasks=_ordered(decision.value.subtasks[:most], brief, self.team.max_experts), note=note)
+
+
+def _plan_by_rule(brief: Brief) -> Plan | None:
+    """The plan where the task leaves no doubt, so that a small planner need not be asked."""
+    if brief.entry_point:
+        role = Role(title="Python programmer", description=f"writes the function {brief.entry_point}")
+        method: Method = "code"
+    elif brief.tables:
+        role = Role(title="Data analysis of a table", description=brief.task[:240])
+        method = "compute"
+    else:
+        return None
+    subtask = Subtask(id="1", goal=brief.task, method=method, roles=(role,))
+    return Plan(subtasks=(subtask,), note="by rule: the task gives a function head or a table")
 
 
 def _roles(experts: list[_Expert], most: int) -> tuple[Role, ...]:

@@ -69,6 +69,8 @@ class Reflector:
             unsupported = ()
         changed = previous is not None and bool(previous) and not same_answer(previous, outcome.answer)
         verdict: Verdict = "accept" if not issues else "retry"
+        if issues and not outcome.proposals and outcome.state.failures:
+            verdict = "recast"  # whoever failed through all repairs would only repeat the same program
         return Reflection(
             verdict=verdict,
             answer=outcome.answer,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +11,7 @@ from autogen_agentchat.base import ChatAgent, TaskResult
 from autogen_agentchat.base import Team as AutoGenTeam
 from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import SelectorGroupChat
+from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeExecutor
 from autogen_core.models import ChatCompletionClient
 
@@ -20,7 +23,16 @@ from captain.programs import ProgramRunner
 from captain.prompts import load_prompt
 from captain.seating import Seat, Table, seat_agent
 
+_SECONDS_TO_STOP = 10.0
 _STRENGTH = {"examples": 3, "executed": 2, "tool": 2, "said": 1}
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+# AutoGen logs a cancelled turn as an error with its whole traceback.
+logging.getLogger("autogen_core").addFilter(_is_no_interruption)
 
 
 @dataclass(frozen=True)
@@ -86,8 +98,23 @@ class Team:
         return self._outcome(stop_reason)
 
     async def _run_chat(self, chat: SelectorGroupChat, message: str) -> str:
+        """Runs the chat; when this task is cancelled, so are the model call or the program under way.
+
+        AutoGen's stream, when it is cancelled from outside, waits until its members have ended by themselves.
+        """
+        token = CancellationToken()
+        work = asyncio.create_task(self._follow(chat, message, token))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            token.cancel()
+            await asyncio.wait({work}, timeout=_SECONDS_TO_STOP)
+            work.cancel()
+            raise
+
+    async def _follow(self, chat: SelectorGroupChat, message: str, token: CancellationToken) -> str:
         result: TaskResult | None = None
-        async for item in chat.run_stream(task=TextMessage(content=message, source=USER)):
+        async for item in chat.run_stream(task=TextMessage(content=message, source=USER), cancellation_token=token):
             if isinstance(item, TaskResult):
                 result = item
             else:

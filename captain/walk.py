@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from captain.errors import CaptainError, LimitExceeded
+from captain.errors import CaptainError, LimitExceeded, ModelError
 from captain.finishing import Finisher, best_partial, evidence_of, status_of
 from captain.planning import Plan, Planner, Subtask
 from captain.results import Result, Status, SubtaskReport
@@ -100,10 +100,13 @@ class Walk:
     async def _finish(self, plan: Plan) -> Result:
         finisher = Finisher(self.around.clients("planner"), self.around.brief)
         answer = await finisher.answer(plan, self.reports)
+        status, reason = status_of(answer, plan, self.reports)
         output = None
         if self.output_type is not None and answer:
-            output = await finisher.typed(self.output_type, answer)
-        status, reason = status_of(answer, plan, self.reports)
+            try:
+                output = await finisher.typed(self.output_type, answer)
+            except ModelError as error:
+                status, reason = "unverified", f"the answer has no value of the type asked for: {error}"
         return self._result(answer, status, reason).model_copy(update={"output": output})
 
     def _cut_short(self, status: Status, reason: str) -> Result:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from captain.cli.terminal import notice, output, say, table
-from captain.config import WeightsConfig
+from captain.config import CaptainConfig, WeightsConfig
 
 if TYPE_CHECKING:
     from captain.models.weights import WeightStatus
@@ -43,6 +43,21 @@ def fetch_weights(name: str, overrides: Sequence[str], *, config_dir: Path | Non
             say(f"{path} verified")
 
 
+def fetch_missing(config: CaptainConfig) -> None:
+    """Fetches, with progress, the weights that a configuration needs and that are not here yet."""
+    from captain.models.resolve import resolve
+    from captain.models.weights import ensure, find
+
+    specs = [resolve(spec)[0] for spec in (config.model, *config.roles.values())]
+    names = {spec.weights for spec in specs if spec.provider == "embedded" and spec.weights}
+    if config.embedding.provider == "minilm" and config.team.mode != "single":
+        names.add("all-minilm-l6-v2")
+    here = {state.name for state in _states(config.models) if state.state in ("verified", "unchecked")}
+    for name in sorted(names - here):
+        with _fetch_progress() as progress:
+            ensure(find(name).name, config.models, progress, notice)
+
+
 def verify_weights(name: str | None, overrides: Sequence[str], *, config_dir: Path | None, as_json: bool) -> int:
     """Hashes weights anew: the named ones, or all that are here.
 
@@ -66,6 +81,12 @@ def verify_weights(name: str | None, overrides: Sequence[str], *, config_dir: Pa
             if not states:
                 say("no weights are here yet; captain models fetch NAME")
     return 0 if all(state.verified for state in states) else 1
+
+
+def _states(settings: WeightsConfig) -> list[WeightStatus]:
+    from captain.models.weights import status
+
+    return status(settings)
 
 
 def _settings(overrides: Sequence[str], config_dir: Path | None) -> WeightsConfig:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from captain.cli.models import fetch_missing
 from captain.cli.terminal import clean, notice, output, say
 from captain.errors import CaptainError
 
@@ -79,6 +80,7 @@ def _execute(item: Planned) -> dict[str, Any]:
     from captain.journal import Run
 
     config = item.composed.captain
+    fetch_missing(config)
     run = Run.create(config.runs_dir, config, label=item.composed.scenario_name or "run")
     notice(f"scenario {item.scenario.name}: {run.folder}")
     end: dict[str, Any] = {"status": "failed"}

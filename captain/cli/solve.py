@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from captain.cli.models import fetch_missing
 from captain.cli.terminal import clean, notice, one_line, output, progress, say
 from captain.config import CaptainConfig
 from captain.errors import ConfigError
@@ -47,6 +48,7 @@ def _solve(config: CaptainConfig, task: str, files: Sequence[Path]) -> Result | 
     from captain import Captain
     from captain.journal import Run
 
+    fetch_missing(config)
     run = Run.create(config.runs_dir, config)
     try:
         with progress() as show:
