@@ -41,9 +41,9 @@ class Floor:
 
     def _exhausted(self, state: ChatState, name: str) -> bool:
         tries = self.team.max_repairs + 1
-        return (
-            state.failures.get(name, 0) >= tries or state.idle.get(name, 0) >= 2 or state.turns.get(name, 0) > tries + 2
-        )
+        failures = state.failures.get(name, 0)
+        repeats = state.idle.get(name, 0)
+        return failures >= tries or repeats >= (1 if failures else 2) or state.turns.get(name, 0) > tries + 2
 
     def _waiting(self, state: ChatState) -> list[str]:
         """Independent members whose answer is still wanted."""
