@@ -211,7 +211,9 @@ class Steps:
     @staticmethod
     def written(*instructions: str) -> str:
         """Profiles of experts that were missing."""
-        experts = [{"description": f"Expert number {n} in this.", "instructions": i} for n, i in enumerate(instructions)]
+        experts = [
+            {"description": f"Expert number {n} in this.", "instructions": i} for n, i in enumerate(instructions)
+        ]
         return json.dumps({"experts": experts})
 
 
