@@ -10,7 +10,7 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_core import CancellationToken
 
 from captain.captain import Captain
-from captain.errors import LimitExceeded
+from captain.errors import LimitExceeded, ModelError
 
 
 class CaptainAgent(BaseChatAgent):
@@ -40,6 +40,8 @@ class CaptainAgent(BaseChatAgent):
             status: str = result.status
         except LimitExceeded as error:
             text, status = str(error), "stopped"
+        except ModelError as error:
+            text, status = f"I could not work on this: {error}", "failed"
         reply = TextMessage(content=text, source=self.name, metadata={"status": status})
         self._heard.append(reply)
         return Response(chat_message=reply)

@@ -17,7 +17,7 @@ from captain.events import Event
 from captain.results import Result, Usage
 
 if TYPE_CHECKING:
-    from autogen_agentchat.base import ChatAgent
+    from autogen_agentchat.base import ChatAgent, Team
 
     from captain.casting import Cast
     from captain.journal import Run
@@ -49,7 +49,7 @@ class Captain:
 
     Args:
         config: a checked configuration, a mapping laid over the default one, or None for the default.
-        members: your own AutoGen agents, offered for every role before the library is searched.
+        members: your own AutoGen agents and teams, offered for every role before the library is searched.
         library: a library to use instead of the configured one.
         notices: gets lines for people, such as which model was taken; by default they go to the log.
     """
@@ -58,7 +58,7 @@ class Captain:
         self,
         config: CaptainConfig | Mapping[str, Any] | None = None,
         *,
-        members: Sequence[ChatAgent] = (),
+        members: Sequence[ChatAgent | Team] = (),
         library: Library | None = None,
         notices: Callable[[str], None] | None = None,
     ) -> None:
@@ -188,6 +188,7 @@ class Captain:
         from captain.briefing import take_in
         from captain.casting import Casting
         from captain.execution import build_executor
+        from captain.members import as_members
         from captain.reporting import Reporter
         from captain.subtask import Surroundings
         from captain.walk import Walk
@@ -200,7 +201,8 @@ class Captain:
         executor = (
             build_executor(self.config.execution, folder=tree.run.work) if self.config.execution.enabled else None
         )
-        casting = Casting(self.config, self.library, router.client, router.spec, self._members, self._teams)
+        members = as_members(self._members)
+        casting = Casting(self.config, self.library, router.client, router.spec, members, self._teams)
         around = Surroundings(
             config=self.config,
             brief=brief,

@@ -11,6 +11,7 @@ from autogen_agentchat.base import ChatAgent
 from autogen_core.models import ChatCompletionClient, UserMessage
 from pydantic import BaseModel, Field
 
+from captain.chat import EXECUTOR, USER
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.decide import decide
@@ -134,7 +135,7 @@ class Casting:
         for place in places:
             assert place.profile is not None
             tools = await self._tools(place.profile, subtask) if place.agent is None else ()
-            name = _unique(place.profile.name, [seat.name for seat in seats])
+            name = _unique(place.profile.name, [EXECUTOR, USER, *(seat.name for seat in seats)])
             seats.append(Seat(name, place.role, place.profile, tools, place.agent))
             records.append(place.record.model_copy(update={"tools": tuple(tool.name for tool in tools)}))
         return Cast(tuple(seats), tuple(records))

@@ -36,6 +36,7 @@ class ProgramRun:
     code: str
     output: str
     ok: bool
+    examples_failed: str = ""
     examples_held: int = 0
     examples_total: int = 0
 
@@ -150,6 +151,7 @@ def _read_output(state: ChatState, message: BaseChatMessage, wanted: Wanted) -> 
         code=meta.get("code", ""),
         output=text,
         ok=meta.get("exit_code") == "0",
+        examples_failed=meta.get("examples_failed", ""),
         examples_held=int(meta.get("examples_held", "0")),
         examples_total=int(meta.get("examples_total", "0")),
     )

@@ -67,6 +67,7 @@ class ProgramRunner(BaseChatAgent):
         meta = {"author": author, "exit_code": str(result.exit_code), "code": code, "output": output}
         if examples:
             meta |= {"examples_held": str(examples.held), "examples_total": str(examples.total)}
+            meta["examples_failed"] = "; ".join(examples.failures[:3])
         promised = read_final_answer(text)
         if promised:
             meta["promised"] = promised

@@ -123,7 +123,7 @@ def _issues(subtask: Subtask, outcome: ChatOutcome, wanted: Wanted) -> tuple[str
         )
     runs = [run for run in outcome.state.runs if run.examples_total]
     if runs and subtask.method == "code" and not any(run.examples_held == run.examples_total for run in runs):
-        issues.append("Not all examples of the task hold for the program.")
+        issues.append(f"Not all examples of the task hold for the program: {runs[-1].examples_failed}")
     return tuple(issues)
 
 
@@ -192,7 +192,7 @@ def _merge(checked: Reflection, opinion: _Opinion, outcome: ChatOutcome) -> Refl
     refused = opinion.verdict != "accept" and bool(opinion.issues or opinion.unsupported_claims)
     return checked.model_copy(
         update={
-            "verdict": opinion.verdict if refused else "accept",
+            "verdict": opinion.verdict if refused else checked.verdict,
             "issues": (*checked.issues, *(opinion.issues if refused else ())),
             "evidence": (*checked.evidence, *statements),
             "unsupported_claims": tuple(dict.fromkeys([*checked.unsupported_claims, *opinion.unsupported_claims])),

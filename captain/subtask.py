@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autogen_agentchat.messages import BaseChatMessage, ToolCallExecutionEvent, ToolCallRequestEvent
+from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeExecutor
 from autogen_core.models import ChatCompletionClient
 
@@ -90,6 +91,9 @@ class SubtaskWork:
         for record in cast.records:
             data = record.model_dump(mode="json")
             around.reporter.event("cast", f"{record.role} -> {record.chosen}", subtask=self.subtask.id, **data)
+        for seat in cast.seats:
+            if seat.agent is not None:
+                await seat.agent.on_reset(CancellationToken())  # what it heard elsewhere is not of this team
         runs_code = around.executor is not None and self.subtask.method != "recall"
         fault = Fault()
         floor = Floor(cast.seats, around.config.team, runs_code, self._wanted, fault)
