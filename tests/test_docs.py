@@ -1,4 +1,4 @@
-"""README and docs are run: Python, commands, and the files that they show, page by page, against a loopback endpoint."""
+"""README and docs are run, page by page: Python, commands and the files they show, against a loopback endpoint."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FILE_NAME = re.compile(r"# ([\w./-]+\.(?:py|yaml|csv))\n")
+FILE_NAME = re.compile(r"(?:# @package \w+\n)?# ([\w./-]+\.(?:py|yaml|csv))\n")
 SET_UP = 2
 """The README's first blocks of commands are run by the CI itself, in a fresh environment."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, and the file that its first line names, if it is one."""
+    """A fenced block: its language, its text, and the file that its first line (below Hydra's header) names."""
 
     language: str
     text: str
@@ -70,7 +70,9 @@ def example(schema: dict[str, Any], definitions: dict[str, Any], name: str = "")
         case "array":
             return [example(schema["items"], definitions, name)] * schema.get("minItems", 0)
         case "string":
-            return {"title": "Number theorist", "does": "works with prime numbers"}.get(name, "Solve the whole task now.")
+            return {"title": "Number theorist", "does": "works with prime numbers"}.get(
+                name, "Solve the whole task now."
+            )
         case "boolean":
             return True
         case kind:
@@ -146,7 +148,7 @@ def run_commands(text: str) -> None:
 
 def check_yaml(block: Block) -> None:
     """Profiles and configurations that are shown must load."""
-    assert block.file is not None, f"a YAML block names its file in the first line: {block.text[:80]!r}"
+    assert block.file is not None, f"a YAML block names its file at its top: {block.text[:80]!r}"
     path = Path(block.file)
     if "profiles" in yaml.safe_load(block.text):
         assert load_profiles([str(path)])
