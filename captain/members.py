@@ -1,0 +1,75 @@
+"""The user's own AutoGen agents and teams as members of the Captain's teams."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import ChatAgent, Response, TaskResult, Team
+from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, TextMessage
+from autogen_core import CancellationToken
+
+from captain.chat import EXECUTOR, USER
+from captain.errors import ConfigError
+
+
+class TeamMember(BaseChatAgent):
+    """A whole AutoGen team as one member: it hears what is new, talks among itself, and its last words count.
+
+    AutoGen takes a team as a participant as it is, but then each message keeps the name of whoever spoke inside, so
+    nobody outside could tell whose turn it was.
+    """
+
+    def __init__(self, team: Team) -> None:
+        super().__init__(team.name, team.description)
+        self._team = team
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Always plain text."""
+        return (TextMessage,)
+
+    async def on_messages(self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken) -> Response:
+        """Takes the turn."""
+        async for item in self.on_messages_stream(messages, cancellation_token):
+            if isinstance(item, Response):
+                return item
+        raise RuntimeError(f"the team {self.name!r} gave no response")
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
+        """Takes the turn and shows what is said inside."""
+        said = ""
+        stream = self._team.run_stream(
+            task=list(messages) or None, cancellation_token=cancellation_token, output_task_messages=False
+        )
+        async for item in stream:
+            if isinstance(item, TaskResult):
+                continue
+            if isinstance(item, BaseChatMessage):
+                said = item.to_text()
+            yield item
+        yield Response(chat_message=TextMessage(content=said, source=self.name))
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Makes the team forget."""
+        await self._team.reset()
+
+
+def as_members(given: Sequence[ChatAgent | Team]) -> tuple[ChatAgent, ...]:
+    """Gives agents and teams the one form in which they can be seated.
+
+    Raises:
+        ConfigError: something given is neither, or a name is taken.
+    """
+    members: list[ChatAgent] = []
+    for one in given:
+        if not isinstance(one, ChatAgent | Team):
+            raise ConfigError(f"a member is an AutoGen agent or team, not {type(one).__name__!r}")
+        if one.name in (EXECUTOR, USER):
+            raise ConfigError(f"the member name {one.name!r} is taken by the framework; choose another")
+        if one.name in [member.name for member in members]:
+            raise ConfigError(f"two members are called {one.name!r}; give each a name of its own")
+        members.append(TeamMember(one) if isinstance(one, Team) else one)
+    return tuple(members)
