@@ -95,7 +95,7 @@ def test_the_wheel_can_be_typed_against(wheel: zipfile.ZipFile) -> None:
     assert {f"{name}/py.typed" for name in ("captain", *PACKAGES, "scenarios")} <= set(wheel.namelist())
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("path", list(sources()), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_modules_and_functions_stay_short(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= MODULE_LINES
