@@ -64,6 +64,7 @@ class Captain:
     ) -> None:
         self._given = config
         self._members = tuple(members)
+        self._seatable: tuple[ChatAgent, ...] | None = None
         self._library = library
         self._notices = notices
         self._config: CaptainConfig | None = None
@@ -201,8 +202,9 @@ class Captain:
         executor = (
             build_executor(self.config.execution, folder=tree.run.work) if self.config.execution.enabled else None
         )
-        members = as_members(self._members)
-        casting = Casting(self.config, self.library, router.client, router.spec, members, self._teams)
+        if self._seatable is None:
+            self._seatable = as_members(self._members)
+        casting = Casting(self.config, self.library, router.client, router.spec, self._seatable, self._teams)
         around = Surroundings(
             config=self.config,
             brief=brief,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from autogen_agentchat.agents import BaseChatAgent
@@ -23,6 +24,7 @@ class TeamMember(BaseChatAgent):
     def __init__(self, team: Team) -> None:
         super().__init__(team.name, team.description)
         self._team = team
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -53,7 +55,18 @@ class TeamMember(BaseChatAgent):
         yield Response(chat_message=TextMessage(content=said, source=self.name))
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Makes the team forget."""
+        """Makes the team forget.
+
+        Raises:
+            ConfigError: the team has talked in another event loop; AutoGen teams stay in their first.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise ConfigError(
+                f"the member {self.name!r} is an AutoGen team, which works in one event loop only; "
+                "solve all tasks with solve_async in one loop"
+            )
+        self._loop = loop
         await self._team.reset()
 
 
