@@ -48,9 +48,15 @@ class Wanted:
         return tuple(name for name in self.fields if name not in given)
 
     def shape(self, answer: str) -> str:
-        """Brings an answer into the form where that takes no guess: one field is asked for and a bare value came."""
+        """Brings an answer into the form where that takes no guess.
+
+        A bare value where one field is asked for is put into it; a list in brackets of its own loses them, since the
+        field's brackets already hold it.
+        """
         if len(self.fields) == 1 and self.lacking(answer) and "@" not in answer and "\n" not in answer.strip():
             return f"@{self.fields[0]}[{answer.strip().strip('[]').strip()}]"
+        if self.fields:
+            return re.sub(r"@(\w+)\[\s*\[([^\[\]\n]*)\]\s*\]", r"@\1[\2]", answer)
         return answer
 
     def find(self, text: str) -> str | None:
@@ -58,4 +64,4 @@ class Wanted:
         if not self.fields or self.lacking(text):
             return None
         values = dict(_FIELD.findall(text))
-        return ", ".join(f"@{name}[{values[name].strip()}]" for name in self.fields)
+        return self.shape(", ".join(f"@{name}[{values[name].strip()}]" for name in self.fields))
