@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from captain.config import CaptainConfig
+from captain.config import ROLES, CaptainConfig
 from captain.errors import CaptainError, ConfigError, LimitExceeded
 from captain.events import Event
 from captain.results import Result, Usage
@@ -240,7 +240,12 @@ class Captain:
             if self._notices is not None:
                 self._notices(line)
 
-        return ModelRouter(self.config, observer=observe, guard=tree.spending.check, notices=notice)
+        router = ModelRouter(self.config, observer=observe, guard=tree.spending.check, notices=notice)
+        if self.config.limits.usd is not None:
+            unpriced = sorted({router.spec(role).name for role in ROLES if router.spec(role).price is None})
+            if unpriced:
+                raise ConfigError(f"limits.usd needs a price: set model.price of {unpriced[0]!r} (prompt, completion)")
+        return router
 
 
 def _sum(usage: Usage, others: Sequence[Usage]) -> Usage:

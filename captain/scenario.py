@@ -106,7 +106,10 @@ def build_scenario(settings: Mapping[str, Any], parameters: Mapping[str, Any] | 
     """
     path = settings.get("_target_")
     if not isinstance(path, str) or not path:
-        raise ConfigError("the scenario names no class: set `scenario._target_` to its dotted path")
+        raise ConfigError(
+            "the scenario names no class: set `scenario._target_` to its dotted path, and let "
+            "`# @package _global_` be the very first line of its file"
+        )
     known = _settings_of(named_object(path, what="scenario class"))
     given = dict(settings)
     if known is None or "parameters" in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from captain.cli.terminal import complain, notice, prepare_streams
 
     prepare_streams()
+    # Settings name classes and tools by dotted path; those of a project lie in the folder it is run from. Last, so that
+    # nothing there can take the place of an installed module.
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="captain", standalone_mode=False)
         return code if isinstance(code, int) else 0

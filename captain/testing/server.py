@@ -97,7 +97,7 @@ def serve(
 def running(application: Application) -> Iterator[str]:
     """Runs an application in a thread and gives its URL."""
     server, listener = build(application)
-    thread = threading.Thread(target=run, args=(server, listener), name="captain-testing-serve", daemon=True)
+    thread = threading.Thread(target=run, args=(server, listener), name="captain.testing", daemon=True)
     thread.start()
     try:
         deadline = time.monotonic() + START_SECONDS
@@ -136,7 +136,7 @@ def _serve_process(handler: Handler | str, latency: float, faults: Sequence[Faul
     if "<" in path or path.startswith("__main__"):
         raise ConfigError(f"handler {path!r} cannot be imported by another process: use a function of a module")
     given = json.dumps([None if fault is None else asdict(fault) for fault in faults])
-    command = [sys.executable, "-m", "captain.testing.serve", "--handler", path, "--latency", str(latency)]
+    command = [sys.executable, "-m", "captain.testing", "--handler", path, "--latency", str(latency)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path)}
     child = subprocess.Popen(
         [*command, "--faults", given, "--stop-at-eof"],

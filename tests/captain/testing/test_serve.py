@@ -128,7 +128,7 @@ def test_a_handler_that_no_other_process_can_import_is_refused():
 
 
 def test_program_names_a_handler_that_is_not_there():
-    command = [sys.executable, "-m", "captain.testing.serve", "--handler", "captain.testing.nothing"]
+    command = [sys.executable, "-m", "captain.testing", "--handler", "captain.testing.nothing"]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 2
     assert "captain.testing.nothing" in ended.stderr and ended.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`python -m captain.testing.serve --handler module.function`: the endpoint as a program.
+"""`python -m captain.testing --handler module.function`: the endpoint as a program.
 
 Its first line on standard output is the base URL; it runs until it is terminated.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parses the command line and serves; gives the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m captain.testing.serve", description="A test endpoint.")
+    parser = argparse.ArgumentParser(prog="python -m captain.testing", description="A test endpoint.")
     parser.add_argument("--handler", required=True, help="dotted path of a function: request body -> reply")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each reply")
     parser.add_argument("--faults", default="[]", help="JSON list: how the first requests fail")
