@@ -25,6 +25,11 @@ class Brief:
     """The columns of all tables."""
 
     @property
+    def question(self) -> str:
+        """The first paragraph, where the task is more than one: what follows tells the form of the answer."""
+        return self.task.split("\n\n", 1)[0]
+
+    @property
     def file_names(self) -> str:
         """The files by name, for the planner."""
         return f"\n\nFiles: {', '.join(self.names)}" if self.names else ""

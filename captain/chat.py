@@ -18,9 +18,10 @@ from autogen_agentchat.messages import (
 from autogen_core.code_executor import CodeBlock
 
 from captain.decide.reading import read_code_blocks, read_final_answer
-from captain.evidence import find_passage, largest_agreement
+from captain.evidence import find_passage, largest_agreement, printed_constants
 from captain.wanted import Wanted
 
+Basis = Literal["examples", "executed", "tool", "said"]
 Message = BaseAgentEvent | BaseChatMessage
 EXECUTOR = "executor"
 """The name under which programs report their output."""
@@ -37,8 +38,15 @@ class ProgramRun:
     output: str
     ok: bool
     examples_failed: str = ""
+    """Examples of the task that do not hold, in words."""
     examples_held: int = 0
     examples_total: int = 0
+
+    @property
+    def computed(self) -> str:
+        """What it printed, without the lines that its source prints as constants."""
+        constants = printed_constants(self.code)
+        return "\n".join(line for line in self.output.splitlines() if line.strip() not in constants)
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Proposal:
 
     member: str
     answer: str
-    basis: Literal["examples", "executed", "tool", "said"]
+    basis: Basis
     code: str = ""
 
 
@@ -90,7 +98,7 @@ class ChatState:
 
     def agreeing(self, proposals: Sequence[Proposal]) -> list[Proposal]:
         """The largest group of proposals that stand behind one answer, its first speaker first."""
-        printed = [[run.output for run in self.runs if run.author == p.member and run.ok] for p in proposals]
+        printed = [[run.computed for run in self.runs if run.author == p.member and run.ok] for p in proposals]
         return [proposals[position] for position in largest_agreement([p.answer for p in proposals], printed)]
 
 
@@ -161,7 +169,7 @@ def _read_output(state: ChatState, message: BaseChatMessage, wanted: Wanted) -> 
         state.failures[author] = state.failures.get(author, 0) + 1
         return
     if wanted.is_program:
-        basis: Literal["examples", "executed"] = "examples" if run.examples_total else "executed"
+        basis: Basis = "examples" if run.examples_total else "executed"
         state.proposals[author] = Proposal(author, run.code, basis, run.code)
         return
     answer = read_final_answer(text) or wanted.find(text)
@@ -169,7 +177,9 @@ def _read_output(state: ChatState, message: BaseChatMessage, wanted: Wanted) -> 
     if answer is None and promised and find_passage(promised, [text]):
         answer = promised
     if answer is not None:
-        state.proposals[author] = Proposal(author, wanted.shape(answer), "executed", run.code)
+        proven = find_passage(answer, [run.computed]) or _all_found(answer, [run.computed])
+        basis = "executed" if proven else "said"
+        state.proposals[author] = Proposal(author, wanted.shape(answer), basis, run.code)
 
 
 def _read_turn(state: ChatState, message: BaseChatMessage, before: dict[str, str], wanted: Wanted) -> None:
@@ -186,7 +196,7 @@ def _read_turn(state: ChatState, message: BaseChatMessage, before: dict[str, str
     if answer is None or programs_in(text):
         return
     answer = wanted.shape(answer)
-    printed = [run.output for run in state.runs if run.author == name and run.ok]
+    printed = [run.computed for run in state.runs if run.author == name and run.ok]
     returned = [use.result for use in state.tools if use.member == name and use.ok]
     if find_passage(answer, printed) or _all_found(answer, printed):
         state.proposals[name] = Proposal(name, answer, "executed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -78,6 +79,22 @@ def find_passage(claim: str, texts: Iterable[str]) -> str | None:
             elif wanted and f" {wanted} " in f" {_words(line)} ":
                 return line.strip()[:300]
     return None
+
+
+def printed_constants(code: str) -> frozenset[str]:
+    """The lines that a program prints without computing them: what is printed as a constant proves nothing."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    lines: set[str] = set()
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"):
+            continue
+        if node.args and all(isinstance(argument, ast.Constant) for argument in node.args):
+            text = " ".join(str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
+            lines.update(line.strip() for line in text.splitlines())
+    return frozenset(lines)
 
 
 def largest_agreement(answers: Sequence[str], printed: Sequence[Sequence[str]] | None = None) -> list[int]:

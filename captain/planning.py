@@ -153,6 +153,11 @@ def _ordered(parts: list[_Part], brief: Brief, most: int) -> tuple[Subtask, ...]
     )
 
 
+_COMPUTES = re.compile(
+    r"[\d$\\^=]|\b(how (many|much|long|far|old)|comput|calculat|evaluat|solve|simplif|find|determin|factor|integra|"
+    r"derivative|probabilit|average|mean|median|sum|product|percent|number of|count)",
+    re.I,
+)
 _ASKS_FOR_NUMBER = re.compile(r"\b(how many|compute|calculate|evaluate|what is the (sum|value|number|product))\b", re.I)
 
 
@@ -168,6 +173,8 @@ def _with_known_method(plan: Plan, brief: Brief) -> Plan:
         brief.tables or (_ASKS_FOR_NUMBER.search(brief.task) and re.search(r"\d", brief.task))
     ):
         method = "compute"
+    elif method == "compute" and not brief.names and not _COMPUTES.search(brief.question):
+        method = "recall"
     elif method == "code" and not brief.asks_for_code:
         method = "compute"
     return plan.model_copy(update={"subtasks": (only.model_copy(update={"method": method}),)})

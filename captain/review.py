@@ -138,7 +138,8 @@ def _evidence(outcome: ChatOutcome) -> tuple[tuple[Evidence, ...], tuple[str, ..
     if best is not None and best.code and best.answer == best.code:
         found.append(Evidence(claim="the program runs", kind="execution", source=best.member, quote="exit code 0"))
         return tuple(found), ()
-    if len(outcome.agreeing) > 1:
+    computed = {p.member for p in outcome.proposals if p.basis != "said"}
+    if len(computed.intersection(outcome.agreeing)) > 1:
         quote = f"{len(outcome.agreeing)} of {len(outcome.proposals)} independent solutions agree"
         source = ", ".join(outcome.agreeing)
         found.append(Evidence(claim=outcome.answer[:200], kind="agreement", source=source, quote=quote))
@@ -154,7 +155,7 @@ def _evidence(outcome: ChatOutcome) -> tuple[tuple[Evidence, ...], tuple[str, ..
 
 def _passage(claim: str, outcome: ChatOutcome) -> Evidence | None:
     for run in reversed(outcome.state.runs):
-        line = find_passage(claim, [run.output]) if run.ok else None
+        line = find_passage(claim, [run.computed]) if run.ok else None
         if line:
             return Evidence(claim=claim, kind="execution", source=f"program of {run.author}", quote=line)
     for use in reversed(outcome.state.tools):
