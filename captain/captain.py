@@ -198,6 +198,9 @@ class Captain:
         reporter = Reporter(tree.run, listener)
         reporter.event("started", task[:200], run_dir=str(tree.run.folder))
         brief = await asyncio.to_thread(take_in, task, files, tree.run.work)
+        if self.config.team.mode != "single":
+            # A mistake in a profile or a tool is told before the first call is paid.
+            await asyncio.to_thread(lambda: (self.library.experts(), self.library.tools()))
         router = self._router(tree, reporter)
         executor = (
             build_executor(self.config.execution, folder=tree.run.work) if self.config.execution.enabled else None

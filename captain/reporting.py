@@ -34,7 +34,8 @@ class Reporter:
         """Tells one call of a model."""
         usage = call.usage
         self.run.write("model_call", **call.to_dict())
-        text = f"{call.role}: {usage.prompt_tokens} + {usage.completion_tokens} tokens, {call.seconds:.1f} s"
+        spent = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens, {call.seconds:.1f} s"
+        text = f"{call.role}: {'failed' if call.error else spent}"
         self.listener(Event(kind="model_call", text=text, source=call.role, data={"model": call.model}))
 
     def finished(self, result: Result) -> None:
