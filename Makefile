@@ -18,7 +18,7 @@ test:
 	$(BIN)/python -m pytest -q
 
 model:
-	$(BIN)/python -m pytest -q -m model --timeout 900
+	$(BIN)/python -m pytest -q -m model -n 0 --timeout 900
 
 lint:
 	$(BIN)/ruff format --check .
