@@ -100,19 +100,23 @@ class Floor:
             waiting = self._waiting(state)
             if waiting:
                 return author if author in waiting else waiting[0]
-        called = self._addressed(text_of(last), author) if last is not None and last.source in self.names else []
+        called = self.called()
         if len(called) > 1:
             return None
         return called[0] if called else self._in_turn(state, author)
 
-    def _addressed(self, text: str, author: str) -> list[str]:
-        found = [
+    def called(self) -> list[str]:
+        """The members whom the last speaker addresses by name."""
+        last = self.state().last
+        if last is None or last.source not in self.names:
+            return []
+        text = text_of(last)
+        return [
             name
             for name in self.names
-            if name != author
+            if name != last.source
             and re.search(rf"(?:@{re.escape(name)}\b|^\W*{re.escape(name)}\s*[,:])", text, re.M | re.I)
         ]
-        return found
 
     def _in_turn(self, state: ChatState, author: str) -> str:
         able = [name for name in self.names if not self._exhausted(state, name)] or self.names

@@ -22,6 +22,7 @@ from autogen_core.models import (
 )
 
 from captain.chat import EXECUTOR, USER
+from captain.config import Role as ModelRole
 from captain.config import TeamConfig
 from captain.errors import CaptainError
 from captain.library import AgentProfile
@@ -173,7 +174,7 @@ class Expert(AssistantAgent):
 class Table:
     """What the seats of one team share."""
 
-    client: ChatCompletionClient
+    clients: Callable[[ModelRole], ChatCompletionClient]
     team: TeamConfig
     context_window: int
     reply_tokens: int
@@ -205,9 +206,10 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
         order=table.team.order,
         blind=table.blind if seat.independent else lambda: False,
     )
+    client = table.clients(seat.profile.role)
     return Expert(
         seat.name,
-        _for_programs(table.client) if table.runs_code and not seat.tools else table.client,
+        _for_programs(client) if table.runs_code and not seat.tools else client,
         fault=table.fault,
         description=seat.profile.description,
         model_context=view,

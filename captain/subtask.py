@@ -70,7 +70,7 @@ class SubtaskWork:
             if self._must_check_back(reflection, outcome):
                 reflection = await self._check_backwards(team, reflection, outcome, previous)
                 self._note(reflection, outcome, attempt, team)
-            if reflection.verdict in ("accept", "replan"):
+            if reflection.verdict in ("accept", "replan") or attempt == self.around.config.walk.max_attempts:
                 break
             previous = reflection.answer
             if reflection.verdict == "recast":
@@ -99,7 +99,7 @@ class SubtaskWork:
         floor = Floor(cast.seats, around.config.team, runs_code, self._wanted, fault)
         spec = around.specs("expert")
         table = Table(
-            client=around.clients("expert"),
+            clients=around.clients,
             team=around.config.team,
             context_window=spec.context_window,
             reply_tokens=spec.max_output_tokens,

@@ -17,6 +17,8 @@ from autogen_core.models import ChatCompletionClient
 
 from captain.briefing import Brief
 from captain.chat import USER, ChatState, Message, Proposal
+from captain.decide import choose
+from captain.errors import CaptainError
 from captain.examples import ExampleHarness, find_examples
 from captain.floor import Floor, FloorTermination
 from captain.programs import ProgramRunner
@@ -24,6 +26,7 @@ from captain.prompts import load_prompt
 from captain.seating import Seat, Table, seat_agent
 
 _SECONDS_TO_STOP = 10.0
+_CHARS_OF_HISTORY = 4000
 _STRENGTH = {"examples": 3, "executed": 2, "tool": 2, "said": 1}
 
 
@@ -76,12 +79,26 @@ class Team:
         return SelectorGroupChat(
             members,
             model_client=self.speaker,
-            selector_func=self.floor.next_speaker,
+            selector_func=self._next_speaker,
             termination_condition=FloorTermination(self.floor),
-            selector_prompt=load_prompt("select_speaker"),
-            allow_repeated_speaker=True,
-            max_selector_attempts=1,
         )
+
+    async def _next_speaker(self, thread: Sequence[Message]) -> str:
+        """The next speaker by the rules, or by a model where several were addressed."""
+        name = self.floor.next_speaker(thread)
+        if name is not None:
+            return name
+        called = self.floor.called()
+        described = {seat.name: f"{seat.name}: {seat.profile.description}" for seat in self.seats}
+        said = [f"{m.source}: {m.to_text()}" for m in thread if isinstance(m, BaseChatMessage) and m.source != USER]
+        question = load_prompt("select_speaker", history="\n\n".join(said)[-_CHARS_OF_HISTORY:])
+        try:
+            options = [described[name] for name in called]
+            choice = await choose(self.speaker, question, options, permutations=1, abstain=False)
+        except CaptainError as error:
+            self.floor.fault.error = error  # raised in here it would leave AutoGen as a RuntimeError
+            return called[0]
+        return called[choice.index or 0]
 
     def _runner(self, executor: CodeExecutor) -> ProgramRunner:
         return ProgramRunner(executor, wanted=self.floor.wanted, columns=self.brief.columns, harness=self._harness)

@@ -119,6 +119,8 @@ class Ask:
     last: str
     """The last message."""
     tools: tuple[str, ...]
+    forms: tuple[str, ...]
+    """The types of the messages, in order: `SystemMessage`, `UserMessage` and so on."""
 
 
 Reply = Any
@@ -173,7 +175,9 @@ def _read(messages: Sequence[Any], tools: Sequence[Any]) -> Ask:
     step = next((step for opening, step in _OPENINGS.items() if any(t.startswith(opening) for t in texts)), "expert")
     found = re.search(r"^You are (\w+) \(", whole, re.MULTILINE) if step == "expert" else None
     names = tuple(tool["name"] if isinstance(tool, dict) else tool.name for tool in tools)
-    return Ask(step, found.group(1) if found else "", whole, texts[-1] if texts else "", names)
+    return Ask(
+        step, found.group(1) if found else "", whole, texts[-1] if texts else "", names, tuple(m.type for m in messages)
+    )
 
 
 def _one_part(*experts: str, method: str = "compute", goal: str = "the whole", depends_on: Sequence[int] = ()) -> dict:
