@@ -13,12 +13,12 @@ from autogen_core.models import ChatCompletionClient
 from captain.briefing import Brief
 from captain.chat import EXECUTOR, USER
 from captain.decide.reading import read_code_blocks, read_final_answer
-from captain.prompts import load_prompt
+from captain.seating import team_rules
 
 
 @dataclass(frozen=True)
 class SingleAssistant:
-    """Answers a task alone; programs that fail may be repaired `repairs` times."""
+    """Answers a task alone, told the same rules as members are; programs that fail may be repaired `repairs` times."""
 
     client: ChatCompletionClient
     executor: CodeExecutor | None
@@ -26,7 +26,8 @@ class SingleAssistant:
 
     async def answer(self, brief: Brief) -> str:
         """Gives the final answer: what follows its marker, the last program for a code task, or the last words."""
-        assistant = AssistantAgent("assistant", self.client, system_message=load_prompt("single"))
+        rules = team_rules("code" if brief.entry_point else "compute", runs_code=self.executor is not None)
+        assistant = AssistantAgent("assistant", self.client, system_message=rules)
         files = f"\n\nFiles in the current folder: {', '.join(brief.names)}" if brief.names else ""
         message, source, code, text = f"{brief.task}{files}", USER, "", ""
         failures = 0
