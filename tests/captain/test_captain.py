@@ -187,11 +187,13 @@ async def test_two_solves_at_once_share_nothing(
         if len(here) == 2:
             both.set()
         await asyncio.wait_for(both.wait(), 20)
-        return str(steps.program(f"open('mine.txt', 'x').write('{name}')\nprint('FINAL ANSWER: {name}')"))
+        return str(steps.program(f"open('mine.txt', 'x').write('{name}')\nprint('FINAL ANSWER:', '{name}')"))
 
     model = make_model({"expert": expert})
     captain = captain_with(model)
-    red, blue = await asyncio.gather(captain.solve_async("the red one"), captain.solve_async("the other"))
+    red, blue = await asyncio.gather(
+        captain.solve_async("calculate the red one"), captain.solve_async("calculate the other")
+    )
     assert (red.answer, blue.answer) == ("red", "blue")
     assert red.run_dir != blue.run_dir and red.usage.calls == blue.usage.calls == 3
     for result, word in ((red, "red"), (blue, "blue")):

@@ -61,7 +61,7 @@ def test_keys_never_enter_a_run(
     monkeypatch.setenv("SOME_KEY", "sk-very-secret")
     program = steps.program("import os\nprint('FINAL ANSWER:', os.environ.get('SOME_KEY'))")
     model = make_model({"expert": program})
-    result = captain_with({**model.spec, "api_key_env": "SOME_KEY"}).solve("Print the key.")
+    result = captain_with({**model.spec, "api_key_env": "SOME_KEY"}).solve("Calculate the key.")
     for path in result.run_dir.rglob("*"):
         assert not path.is_file() or b"sk-very-secret" not in path.read_bytes()
     assert result.answer == "None"

@@ -17,7 +17,7 @@ def recall(steps: Any) -> str:
 
 
 def printing(steps: Any, text: str) -> str:
-    return str(steps.program(f"print({text!r})"))
+    return str(steps.program(f"text = {text!r}\nprint(text)"))
 
 
 def test_quotes_of_a_reviewer_count_only_when_they_stand_in_the_record(
@@ -102,6 +102,12 @@ def test_a_program_that_failed_proves_nothing(captain_with: CaptainWith, make_mo
     assert result.status == "unverified" and not any(e.kind == "execution" for e in result.evidence)
 
 
+def test_a_constant_that_is_printed_proves_nothing(captain_with: CaptainWith, make_model: Any, steps: Any) -> None:
+    model = make_model({"expert": steps.program("print('FINAL ANSWER: 42')")})
+    result = captain_with(model).solve("What is 6 times 7?")
+    assert (result.answer, result.status) == ("42", "unverified")
+
+
 def test_form_fields_are_demanded_and_checked(captain_with: CaptainWith, make_model: Any, steps: Any) -> None:
     expert = [printing(steps, "FINAL ANSWER: @mean[3.5]"), printing(steps, "FINAL ANSWER: @mean[3.5], @sd[1.25]")]
     model = make_model({"expert": expert})
@@ -118,7 +124,7 @@ def test_one_wanted_field_takes_a_bare_value(captain_with: CaptainWith, make_mod
 
 
 def test_a_reviewer_reads_a_bounded_record(captain_with: CaptainWith, make_model: Any, steps: Any) -> None:
-    program = steps.program("print('x' * 5000)\n" * 3 + "print('FINAL ANSWER: 42')")
+    program = steps.program("print('x' * 5000)\n" * 3 + "print('FINAL ANSWER:', 6 * 7)")
     model = make_model({"expert": [program]})
     captain_with({**model.spec, "context_window": 4096}).solve("What is 6 times 7?")
     (ask,) = model.asked("reflector")

@@ -18,11 +18,11 @@ def small(model: Any) -> dict[str, Any]:
 
 
 def solo_plan(*, method: str = "compute", title: str = "Mathematician") -> str:
-    return f'{{"method": "{method}", "expert": {{"title": "{title}", "does": "solves it"}}}}'
+    return f'{{"method": "{method}", "expert": {{"title": "{title}", "does": "writes and tests Python functions and programs"}}}}'
 
 
 def printing(steps: Any, answer: object, remark: str = "") -> str:
-    return str(steps.program(f"{remark}\nprint('FINAL ANSWER:', {answer!r})"))
+    return str(steps.program(f"{remark}\nvalue = {answer!r}\nprint('FINAL ANSWER:', value)"))
 
 
 def test_a_checker_works_blind_and_agreement_is_proof(captain_with: CaptainWith, make_model: Any, steps: Any) -> None:
@@ -49,7 +49,7 @@ def test_a_checker_sees_what_its_own_programs_printed(captain_with: CaptainWith,
 def test_two_of_three_decide(captain_with: CaptainWith, make_model: Any, steps: Any) -> None:
     answers = iter([41, 42, 42])
     model = make_model({"planner": solo_plan(), "expert": lambda ask: printing(steps, next(answers))})
-    result = captain_with(small(model), {"team.cross_check": True}).solve("What is six times seven?")
+    result = captain_with(small(model), {"team.cross_check": True}).solve("Calculate six times seven.")
     assert (result.answer, result.status) == ("42", "solved")
     assert len({ask.member for ask in model.asked("expert")}) == 3
     assert result.evidence[0].quote.startswith("2 of 3")
@@ -63,13 +63,13 @@ def test_three_opinions_leave_the_answer_unverified(captain_with: CaptainWith, m
         return printing(steps, next(answers)) if "backwards" not in ask.text else "I still think so."
 
     model = make_model({"planner": solo_plan(), "expert": expert})
-    result = captain_with(small(model), {"team.cross_check": True}).solve("What is six times seven?")
+    result = captain_with(small(model), {"team.cross_check": True}).solve("Calculate six times seven.")
     assert result.status == "unverified" and result.subtasks[0].contradictions
 
 
 def test_no_third_member_is_asked_when_two_agree(captain_with: CaptainWith, make_model: Any, steps: Any) -> None:
     model = make_model({"planner": solo_plan(), "expert": lambda ask: printing(steps, 42)})
-    captain_with(small(model), {"team.cross_check": True}).solve("What is six times seven?")
+    captain_with(small(model), {"team.cross_check": True}).solve("Calculate six times seven.")
     assert len(model.asked("expert")) == 2
 
 
@@ -247,7 +247,7 @@ async def test_a_cancelled_solve_ends_its_program(captain_with: CaptainWith, mak
     captain = captain_with(make_model({"expert": program}))
     folders: list[Any] = []
     listen = lambda event: folders.append(event.data["run_dir"]) if event.kind == "started" else None  # noqa: E731
-    work = asyncio.create_task(captain.solve_async("Wait.", listener=listen))
+    work = asyncio.create_task(captain.solve_async("Calculate for a while.", listener=listen))
     from pathlib import Path
 
     while not folders or not (Path(folders[0]) / "work" / "started").exists():
