@@ -63,7 +63,7 @@ def clean_surroundings(
 
 @pytest.fixture(autouse=True)
 def loopback_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuses sockets to other machines, and asking for their addresses; weights may be fetched where they are tested."""
+    """Refuses sockets to other machines, and asking for their addresses; tests of weights may fetch them."""
     if request.node.get_closest_marker("model") is not None:
         return
     connect, connect_ex, look_up = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
