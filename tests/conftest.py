@@ -294,7 +294,7 @@ def captain_with(
             "library.profiles": [str(expert_folder)],
             "library.user_dir": str(index_folder),
             "library.keep_written": False,
-            "library.threshold": 0.2,
+            "library.threshold": 0.3,
             "tools.enabled": False,
             "team.cross_check": False,
             "runs_dir": str(tmp_path / "runs"),

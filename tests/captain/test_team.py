@@ -18,7 +18,8 @@ def small(model: Any) -> dict[str, Any]:
 
 
 def solo_plan(*, method: str = "compute", title: str = "Mathematician") -> str:
-    return f'{{"method": "{method}", "expert": {{"title": "{title}", "does": "writes and tests Python functions and programs"}}}}'
+    does = "writes and tests Python functions and programs"
+    return f'{{"method": "{method}", "expert": {{"title": "{title}", "does": "{does}"}}}}'
 
 
 def printing(steps: Any, answer: object, remark: str = "") -> str:
