@@ -59,6 +59,7 @@ def clean_surroundings(
         monkeypatch.setenv(variable, str(home / variable))
     if not uses_weights:
         monkeypatch.setenv("XDG_CACHE_HOME", str(home / "XDG_CACHE_HOME"))
+        monkeypatch.setenv("PIP_NO_INDEX", "1")  # nor may a child process fetch anything
 
 
 @pytest.fixture(autouse=True)

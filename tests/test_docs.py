@@ -99,6 +99,8 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         return build_embedding(EmbeddingConfig(provider="hash"), weights)
 
     monkeypatch.setattr("captain.library.library.build_embedding", hashed)
+    for command in ("solve", "run"):
+        monkeypatch.setattr(f"captain.cli.{command}.fetch_missing", lambda config: None)
     monkeypatch.delenv("CAPTAIN_DATA", raising=False)
     for name in ("XDG_DATA_HOME", "CAPTAIN_CACHE"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))

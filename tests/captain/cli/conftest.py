@@ -39,6 +39,13 @@ class Outcome:
 Command = Callable[..., Outcome]
 
 
+@pytest.fixture(autouse=True)
+def no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests use scripted models; the default embedding's weights are not fetched for them."""
+    for command in ("solve", "run"):
+        monkeypatch.setattr(f"captain.cli.{command}.fetch_missing", lambda config: None)
+
+
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
     monkeypatch.chdir(tmp_path)
