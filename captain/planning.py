@@ -173,8 +173,8 @@ def _with_known_method(plan: Plan, brief: Brief) -> Plan:
         brief.tables or (_ASKS_FOR_NUMBER.search(brief.task) and re.search(r"\d", brief.task))
     ):
         method = "compute"
-    elif method == "compute" and not brief.names and not _COMPUTES.search(brief.question):
-        method = "recall"
     elif method == "code" and not brief.asks_for_code:
         method = "compute"
+    if method == "compute" and not brief.names and not _COMPUTES.search(brief.question):
+        method = "recall"
     return plan.model_copy(update={"subtasks": (only.model_copy(update={"method": method}),)})

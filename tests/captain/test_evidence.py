@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from captain.evidence import claims_of, find_passage, largest_agreement, numbers_in, same_answer
+from captain.evidence import claims_of, find_passage, largest_agreement, numbers_in, printed_constants, same_answer
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,17 @@ def test_a_member_stands_behind_a_number_that_its_program_printed() -> None:
 
 def test_short_numbers_in_a_printout_are_chance() -> None:
     assert largest_agreement(["42", "yes"], [["42"], ["row 42"]]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ('print("FINAL ANSWER:", 42)', {"FINAL ANSWER: 42"}),
+        ('total = sum(range(5))\nprint("FINAL ANSWER:", total)', set()),
+        ("count = 0\nfor _ in range(3):\n    count += 1\nprint(count)", set()),
+        ("print()", set()),
+        ("not python (", set()),
+    ],
+)
+def test_what_a_program_prints_without_computing_it(code: str, lines: set[str]) -> None:
+    assert printed_constants(code) == lines
