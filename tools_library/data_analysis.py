@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -233,16 +234,10 @@ def _compared(
             left, right = parsed, number
     elif sign in ("<", "<=", ">", ">=") and len(numbers(table, name, at_least=0).values):
         raise ToolError(f"column {name!r} holds numbers, so {wanted!r} cannot be compared by {sign!r}")
-    match sign:
-        case "==" | "=":
-            return left == right  # type: ignore[no-any-return]  # pandas compares a Series of unknown kind
-        case "!=" | "<>":
-            equal = (left == right).reindex(text.index, fill_value=False)
-            return ~equal.astype(bool)  # type: ignore[no-any-return]
-        case "<":
-            return left < right  # type: ignore[no-any-return]
-        case "<=":
-            return left <= right  # type: ignore[no-any-return]
-        case ">":
-            return left > right  # type: ignore[no-any-return]
-    return left >= right  # type: ignore[no-any-return]
+    if sign in ("!=", "<>"):
+        equal: pandas.Series[bool] = (left == right).reindex(text.index, fill_value=False)
+        unequal: pandas.Series[bool] = ~equal.astype(bool)
+        return unequal
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}.get(sign, operator.eq)
+    mask: pandas.Series[bool] = compare(left, right)
+    return mask
