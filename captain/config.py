@@ -6,9 +6,10 @@ names the nearest known one, so one Captain can never change the settings of ano
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 Role = Literal["planner", "selector", "writer", "expert", "speaker", "reflector"]
 ROLES: tuple[Role, ...] = ("planner", "selector", "writer", "expert", "speaker", "reflector")
@@ -125,6 +126,12 @@ class LibraryConfig(Settings):
     """False: no retrieval, every role is written anew (an ablation)."""
     profiles: list[str] = Field(default_factory=lambda: ["agents_library"])
     """Dotted packages that ship `profiles/*.yaml`, or folders and files of profiles."""
+    sources: list[str] = Field(default_factory=list)
+    """Folders with a `members.yaml`, such as a trained run, whose members can be seated."""
+    factories: list[str] = Field(default_factory=lambda: ["agents_library", "scenarios", "captain"])
+    """Dotted prefixes of the modules whose functions profiles may name as their `factory`."""
+    bindings: dict[str, dict[str, str | int | float | bool]] = Field(default_factory=dict)
+    """Parameters of factory experts that need not be read from the task: expert -> parameter -> value."""
     user_dir: str | None = None
     """Where written experts and the index are kept; the user's data folder when absent."""
     keep_written: bool = True
@@ -135,6 +142,70 @@ class LibraryConfig(Settings):
     """Hits whose score (cosine of the vectors + 0.3 x lexical match) is below this are not offered (abstention)."""
     margin: float = 0.04
     """A best hit that leads by this much is taken without asking a model."""
+    lexical_share: float = Field(default=0.3, ge=0, le=10)
+    """How much shared words count beside nearness in meaning."""
+    domain_share: float = Field(default=0.0, ge=0, lt=1)
+    """How much of an expert's score is that of the best experts of its domain; 0 looks at the expert alone."""
+    diversity: bool = True
+    """Experts that nearly say the same stand behind the others, so that copies do not fill the list."""
+    use_record: bool = True
+    """Keep a record of who was seated, how it went and what it cost, in the user's folder."""
+    rank_by_use: bool = True
+    """Multiply an expert's score by its past success and cost; one without a record is not touched."""
+    chroma_url: str | None = Field(default=None, pattern=r"^https?://[^\s@/]+(/\S*)?$")
+    """Address of a Chroma server that keeps the vectors, without user or password; a folder of the user's when absent."""
+
+
+class StdioServer(Settings):
+    """An MCP server that is started as a program and spoken to over its input and output."""
+
+    transport: Literal["stdio"] = "stdio"
+    """How it is spoken to; need not be given."""
+    command: str = Field(min_length=1)
+    """The program; `python` is the one that runs the Captain."""
+    args: list[str] = Field(default_factory=list)
+    """Its arguments."""
+    env_names: list[str] = Field(default_factory=list)
+    """Environment variables that are handed on to it; it sees no others beyond `PATH`, `HOME` and the like."""
+    cwd: str | None = None
+    """Its working folder; the Captain's when absent."""
+    timeout: float = Field(default=60.0, gt=0)
+    """Seconds that one call of a tool may take."""
+    start_timeout: float = Field(default=20.0, gt=0)
+    """Seconds until it must have listed its tools."""
+
+
+class HttpServer(Settings):
+    """An MCP server at an address."""
+
+    transport: Literal["http", "sse"] = "http"
+    """`http`: streamable HTTP; `sse`: the older form with server-sent events."""
+    url: str = Field(pattern=r"^https?://[^\s@/]+(/\S*)?$")
+    """Its address, without user or password."""
+    headers_env: dict[str, str] = Field(default_factory=dict)
+    """Headers whose values stand in environment variables: header -> variable."""
+    timeout: float = Field(default=60.0, gt=0)
+    """Seconds that one call of a tool may take."""
+    start_timeout: float = Field(default=20.0, gt=0)
+    """Seconds until it must have listed its tools."""
+
+
+def _transport(server: Any) -> str | None:
+    """Which of the two kinds a server is; `transport` need not be said where `command` or `url` tells it."""
+    given = server if isinstance(server, dict) else getattr(server, "__dict__", {})
+    if given.get("transport") == "stdio" or "command" in given:
+        return "stdio"
+    return "http" if given.get("transport") in ("http", "sse") or "url" in given else None
+
+
+McpServer = Annotated[
+    Annotated[StdioServer, Tag("stdio")] | Annotated[HttpServer, Tag("http")],
+    Discriminator(
+        _transport,
+        custom_error_type="mcp_server",
+        custom_error_message="a server needs a `command` to start it or the `url` it answers at",
+    ),
+]
 
 
 class ToolsConfig(Settings):
@@ -152,11 +223,21 @@ class ToolsConfig(Settings):
         ]
     )
     """Dotted names of the modules whose `@tool` functions are on offer."""
+    mcp: dict[str, McpServer] = Field(default_factory=dict)
+    """MCP servers whose tools are on offer: name -> server."""
     top_k: int = Field(default=3, ge=0)
     """Tools bound to a member beside those its profile names."""
     threshold: float = 0.25
     """As for experts."""
     """Hits whose dense similarity is below this are not offered."""
+
+    @field_validator("mcp")
+    @classmethod
+    def _names(cls, servers: dict[str, McpServer]) -> dict[str, McpServer]:
+        for name in servers:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,31}", name):
+                raise ValueError(f"the server name {name!r} must be a letter, then letters, digits, _ or -, 32 at most")
+        return servers
 
 
 class TeamConfig(Settings):
