@@ -55,10 +55,10 @@ def test_no_two_are_nearly_alike(field: str) -> None:
 def test_lengths(profile: AgentProfile) -> None:
     sentences = [part for part in profile.instructions.replace("?", ".").split(". ") if part.strip()]
     assert 3 <= len(sentences) <= 7
-    assert len(profile.instructions.split()) <= 80
-    assert 10 <= len(profile.description.split()) <= 40
-    assert 1 <= len(profile.examples) <= 2
-    assert 4 <= len(profile.tags) <= 10
+    assert len(profile.instructions.split()) <= 90
+    assert 20 <= len(profile.description.split()) <= 45
+    assert 2 <= len(profile.examples) <= 3
+    assert 8 <= len(profile.tags) <= 15
 
 
 @each
