@@ -180,7 +180,7 @@ class HttpServer(Settings):
 
     transport: Literal["http", "sse"] = "http"
     """`http`: streamable HTTP; `sse`: the older form with server-sent events."""
-    url: str = Field(pattern=r"^https?://[^\s@/]+(/\S*)?$")
+    url: str
     """Its address, without user or password."""
     headers_env: dict[str, str] = Field(default_factory=dict)
     """Headers whose values stand in environment variables: header -> variable."""
@@ -188,6 +188,13 @@ class HttpServer(Settings):
     """Seconds that one call of a tool may take."""
     start_timeout: float = Field(default=20.0, gt=0)
     """Seconds until it must have listed its tools."""
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        if not re.fullmatch(r"https?://[^\s@/?#]+([/?#]\S*)?", url):
+            raise ValueError("an address is http(s)://HOST/PATH, without user or password; see headers_env for keys")
+        return url
 
 
 def _transport(server: Any) -> str | None:

@@ -17,7 +17,7 @@ def describe_errors(error: ValidationError, *, schema: type[BaseModel] = Captain
     """Renders what pydantic found as one line: key path, value and remedy of each fault (three at most)."""
     faults = []
     for fault in error.errors(include_url=False)[:3]:
-        path = ".".join(str(part) for part in (at, *fault["loc"]) if part != "")
+        path = ".".join(str(part) for part in (at, *_without_tag(fault["loc"])) if part != "")
         message = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if fault["type"] == "extra_forbidden":
             faults.append(unknown_name("setting", path, setting_paths(schema, at)))
@@ -28,9 +28,14 @@ def describe_errors(error: ValidationError, *, schema: type[BaseModel] = Captain
     return "; ".join(faults)
 
 
+def _without_tag(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """The place of a fault without the kind of MCP server, which pydantic adds and no file holds."""
+    return (*place[:3], *place[4:]) if place[:2] == ("tools", "mcp") else place
+
+
 @cache
 def setting_paths(schema: type[BaseModel], at: str = "") -> tuple[str, ...]:
-    """Gives every dotted path of a schema, below `at`; a free mapping ends in `.*`."""
+    """Gives every dotted path of a schema, below `at`; a free mapping ends in `.*`, one of mappings in `.**`."""
     prefix = f"{at}." if at else ""
     paths: list[str] = []
     for name, info in schema.model_fields.items():
@@ -38,7 +43,8 @@ def setting_paths(schema: type[BaseModel], at: str = "") -> tuple[str, ...]:
         paths.append(path)
         inner = typing.get_args(info.annotation)
         if typing.get_origin(info.annotation) is dict:
-            paths += [f"{path}.{key}" for key in typing.get_args(inner[0])] or [f"{path}.*"]
+            free = ".*" if inner[1] is str else ".**"
+            paths += [f"{path}.{key}" for key in typing.get_args(inner[0])] or [f"{path}{free}"]
             continue
         for option in (info.annotation, *inner):
             if isinstance(option, type) and issubclass(option, BaseModel):
@@ -52,12 +58,13 @@ def is_setting(key: str) -> bool:
     parent = key.rpartition(".")[0]
     if key.startswith("roles.") and key.count(".") == 2:
         return parent in paths and key.rpartition(".")[2] in ModelSpec.model_fields
-    return key in paths or f"{parent}.*" in paths
+    free = [path.removesuffix("**") for path in paths if path.endswith(".**")]
+    return key in paths or f"{parent}.*" in paths or any(key.startswith(start) for start in free)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Says that a name is unknown, with the nearest known one or else all that could be meant."""
-    names = [option for option in known if not option.endswith(".*")]
+    names = [option for option in known if not option.endswith("*")]
     same_end = [option for option in names if option.rpartition(".")[2] == name]
     close = difflib.get_close_matches(name, names, n=1) or same_end
     if close:

@@ -42,6 +42,8 @@ def groups() -> Iterator[tuple[str, type[BaseModel]]]:
         if inspect.isclass(field.annotation) and issubclass(field.annotation, BaseModel):
             yield name, field.annotation
     yield "model.price", config.Price
+    yield "tools.mcp.NAME", config.StdioServer
+    yield "tools.mcp.NAME", config.HttpServer
 
 
 def kind(annotation: Any) -> str:
