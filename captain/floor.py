@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from autogen_agentchat.base import TerminationCondition
@@ -21,9 +21,12 @@ class Floor:
 
     seats: Sequence[Seat]
     team: TeamConfig
-    runs_code: bool
+    runners: Collection[str]
+    """The members whose programs are run."""
     wanted: Wanted
     fault: Fault
+    any_words: bool = False
+    """A lone member's words are its answer also without a finish, as nothing is to be computed."""
     thread: list[Message] = field(default_factory=list)
 
     @property
@@ -67,15 +70,26 @@ class Floor:
         state = self.state()
         if self.fault.error is not None:
             return f"error: {self.fault.error}"
-        if state.pending_code(self.runs_code):
+        if self._pending(state):
             return None
         if state.proposals and not self._waiting(state):
             return self._settled(state, list(state.proposals.values()))
+        if self.any_words and len(self.seats) == 1 and self._spoke(state):
+            return "answered without a finish"
         if sum(state.turns.values()) >= self.team.max_turns:
             return f"limit: {self.team.max_turns} turns"
         if all(self._exhausted(state, name) for name in self.names):
             return "nobody has anything to add"
         return None
+
+    def _pending(self, state: ChatState) -> bool:
+        """Whether the last message holds a program that is to be run."""
+        return state.pending_code(state.last is not None and state.last.source in self.runners)
+
+    def _spoke(self, state: ChatState) -> bool:
+        last = state.last
+        said = last is not None and last.source in self.names and not isinstance(last, ToolCallSummaryMessage)
+        return said and not state.idle_now
 
     def _settled(self, state: ChatState, proposals: list[Proposal]) -> str:
         agreed = len(state.agreeing(proposals))
@@ -88,7 +102,7 @@ class Floor:
         self.thread[:] = thread
         state = self.state()
         last = state.last
-        if state.pending_code(self.runs_code):
+        if self._pending(state):
             return EXECUTOR
         author = last.source if last is not None else ""
         if author == EXECUTOR and state.runs:

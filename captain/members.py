@@ -3,15 +3,77 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from autogen_agentchat.agents import BaseChatAgent
 from autogen_agentchat.base import ChatAgent, Response, TaskResult, Team
-from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, TextMessage
+from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, StopMessage, TextMessage
 from autogen_core import CancellationToken
 
 from captain.chat import EXECUTOR, USER
-from captain.errors import ConfigError
+from captain.errors import CaptainError, ConfigError
+
+
+@dataclass
+class Fault:
+    """Where an expert leaves the error that ended its turn, so that the team's caller can raise it unharmed.
+
+    AutoGen turns an exception inside a group chat into a RuntimeError that holds only its text.
+    """
+
+    error: CaptainError | None = None
+
+
+class GuardedMember(BaseChatAgent):
+    """A seated agent that is not ours: an error that it raises ends its chat by name, not by a broken team."""
+
+    def __init__(self, agent: ChatAgent, fault: Fault) -> None:
+        super().__init__(agent.name, agent.description)
+        self._agent = agent
+        self._fault = fault
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Those of the agent, and the one that tells of its failure."""
+        return (*self._agent.produced_message_types, StopMessage)
+
+    async def on_messages(self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken) -> Response:
+        """Takes the turn."""
+        async for item in self.on_messages_stream(messages, cancellation_token):
+            if isinstance(item, Response):
+                return item
+        raise RuntimeError(f"the member {self.name!r} gave no response")
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
+        """Takes the turn and shows what happens in it."""
+        try:
+            async for item in self._agent.on_messages_stream(messages, cancellation_token):
+                yield item
+        except Exception as error:  # the agent is the user's: it may raise anything
+            self._fault.error = error if isinstance(error, CaptainError) else _named(self.name, error)
+            yield Response(chat_message=StopMessage(content=f"stopped: {self._fault.error}", source=self.name))
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Makes the agent forget."""
+        await self._agent.on_reset(cancellation_token)
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The agent's state."""
+        return await self._agent.save_state()
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Gives the agent a state that was saved."""
+        await self._agent.load_state(state)
+
+
+def _named(member: str, error: Exception) -> CaptainError:
+    named = CaptainError(f"the member {member!r} failed: {type(error).__name__}: {error}")
+    named.__cause__ = error
+    return named
 
 
 class TeamMember(BaseChatAgent):

@@ -26,6 +26,7 @@ from captain.config import Role as ModelRole
 from captain.config import TeamConfig
 from captain.errors import CaptainError
 from captain.library import AgentProfile
+from captain.members import Fault, GuardedMember
 from captain.models import MeteredClient
 from captain.planning import Role
 from captain.prompts import load_prompt
@@ -50,16 +51,6 @@ class Seat:
     def independent(self) -> bool:
         """Whether this expert works blind to the others until every one has answered."""
         return self.role.independent
-
-
-@dataclass
-class Fault:
-    """Where an expert leaves the error that ended its turn, so that the team's caller can raise it unharmed.
-
-    AutoGen turns an exception inside a group chat into a RuntimeError that holds only its text.
-    """
-
-    error: CaptainError | None = None
 
 
 class SeatView(ChatCompletionContext):
@@ -180,15 +171,25 @@ class Table:
     reply_tokens: int
     workspace: Path
     method: str
-    runs_code: bool
+    runners: frozenset[str]
+    """The members whose programs are run."""
     fault: Fault
     blind: Callable[[], bool]
 
 
+def runs_programs(profile: AgentProfile, method: str, *, strength: str) -> bool:
+    """Whether an expert's programs are run: everybody's where the part is to be computed or coded, else a coder's.
+
+    A small model that hears of programs writes one for every question, so it does not where nothing is to be computed.
+    """
+    return method != "recall" or (profile.kind == "coder" and strength != "small")
+
+
 def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
-    """Makes the agent of a seat, or takes the user's own."""
+    """Makes the agent of a seat, or takes the one that is there: the user's own or a factory's."""
     if seat.agent is not None:
-        return seat.agent
+        return GuardedMember(seat.agent, table.fault)
+    runs = seat.name in table.runners
     others = [f"{other.name} ({other.profile.title})" for other in seats if other.name != seat.name]
     company = f" Also in the team: {', '.join(others)}." if others and not seat.independent else ""
     head = load_prompt(
@@ -198,8 +199,10 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
         instructions=seat.profile.instructions.strip(),
         others=company,
     )
+    if runs and table.method == "recall":
+        head = f"{head}\n{load_prompt('coder_line')}"
     view = SeatView(
-        team_rules(table.method, runs_code=table.runs_code),
+        team_rules(table.method, runs_code=runs),
         head,
         owner=seat.name,
         budget=table.context_window - table.reply_tokens - 200,
@@ -209,7 +212,7 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
     client = table.clients(seat.profile.role)
     return Expert(
         seat.name,
-        _for_programs(client) if table.runs_code and not seat.tools else client,
+        _for_programs(client) if runs and not seat.tools else client,
         fault=table.fault,
         description=seat.profile.description,
         model_context=view,

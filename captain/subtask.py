@@ -12,7 +12,7 @@ from autogen_core.code_executor import CodeExecutor
 from autogen_core.models import ChatCompletionClient
 
 from captain.briefing import Brief
-from captain.casting import Casting
+from captain.casting import Cast, Casting
 from captain.chat import EXECUTOR, USER, Message, text_of
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
@@ -22,7 +22,7 @@ from captain.prompts import load_prompt
 from captain.reporting import Reporter
 from captain.results import SubtaskReport
 from captain.review import Reflection, Reflector
-from captain.seating import Fault, Table
+from captain.seating import Fault, Table, runs_programs
 from captain.team import ChatOutcome, Team
 from captain.wanted import Wanted
 
@@ -94,9 +94,10 @@ class SubtaskWork:
         for seat in cast.seats:
             if seat.agent is not None:
                 await seat.agent.on_reset(CancellationToken())  # what it heard elsewhere is not of this team
-        runs_code = around.executor is not None and self.subtask.method != "recall"
+        runners = self._runners(cast)
         fault = Fault()
-        floor = Floor(cast.seats, around.config.team, runs_code, self._wanted, fault)
+        any_words = self.subtask.method == "recall"
+        floor = Floor(cast.seats, around.config.team, runners, self._wanted, fault, any_words)
         spec = around.specs("expert")
         table = Table(
             clients=around.clients,
@@ -105,7 +106,7 @@ class SubtaskWork:
             reply_tokens=spec.max_output_tokens,
             workspace=around.workspace,
             method=self.subtask.method,
-            runs_code=runs_code,
+            runners=runners,
             fault=fault,
             blind=floor.blind,
         )
@@ -114,9 +115,19 @@ class SubtaskWork:
             table=table,
             brief=around.brief,
             floor=floor,
-            executor=around.executor if runs_code else None,
+            executor=around.executor if runners else None,
             speaker=around.clients("speaker"),
             listener=self._listen,
+        )
+
+    def _runners(self, cast: Cast) -> frozenset[str]:
+        """The members whose programs are run."""
+        if self.around.executor is None:
+            return frozenset()
+        specs, method = self.around.specs, self.subtask.method
+        strengths = {seat.name: specs(seat.profile.role).strength for seat in cast.seats}
+        return frozenset(
+            seat.name for seat in cast.seats if runs_programs(seat.profile, method, strength=strengths[seat.name])
         )
 
     @property
