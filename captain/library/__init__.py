@@ -6,16 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from captain.library.hits import Hit
     from captain.library.library import Library
     from captain.library.loading import load_tools
     from captain.library.profiles import AgentProfile, load_profiles
-    from captain.library.ranking import Hit
 
 __all__ = ["AgentProfile", "Hit", "Library", "load_profiles", "load_tools"]
 
 _HOMES = {
     "AgentProfile": "profiles",
-    "Hit": "ranking",
+    "Hit": "hits",
     "Library": "library",
     "load_profiles": "profiles",
     "load_tools": "loading",

@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from captain.config import CaptainConfig
 from captain.embeddings import Embedding, build_embedding
 from captain.errors import ConfigError
-from captain.library.index import Index, QueryEmbedder
+from captain.library.hits import Hit, Rules
+from captain.library.index import Index, IndexReport, QueryEmbedder
+from captain.library.keeping import FOLDERS, Keeper, Kept
 from captain.library.loading import load_tools
-from captain.library.profiles import AgentProfile, find_written, load_profiles, write_profile
-from captain.library.ranking import Hit
+from captain.library.profiles import AgentProfile, find_kept
+from captain.library.ranking import Entry
+from captain.library.sources import find_configured
 from captain.library.spelling import did_you_mean
+from captain.library.use import UseRecord
 from captain.tools import ToolSpec
 
 _logger = logging.getLogger(__name__)
-
-SAME_MEANING = 0.92
-"""Cosine of two descriptions from which on a new expert is taken to be the old one."""
-
-_COMPARED = 5
 
 
 class Library:
@@ -35,7 +36,6 @@ class Library:
     def __init__(self, config: CaptainConfig) -> None:
         self.config = config
         self._embedding_lock = threading.Lock()
-        self._keeping = threading.Lock()
         self._built: Embedding | None = None
         self._queries = QueryEmbedder(self.embedding)
 
@@ -101,7 +101,14 @@ class Library:
         """
         settings = self.config.library
         wanted = settings.top_k if top_k is None else top_k
-        return await self._expert_index.search(text, self.experts(), top_k=wanted, threshold=settings.threshold)
+        rules = Rules(
+            threshold=settings.threshold,
+            lexical_share=settings.lexical_share,
+            domain_share=settings.domain_share,
+            diversity=settings.diversity,
+        )
+        record = self._uses.standings if settings.rank_by_use else None
+        return await self._expert_index.search(text, self.experts(), top_k=wanted, rules=rules, record=record)
 
     async def search_tools(self, text: str, top_k: int | None = None) -> list[Hit[ToolSpec]]:
         """The tools that fit a text and can work here, best first; none when nothing is near enough.
@@ -114,73 +121,128 @@ class Library:
         wanted = settings.top_k if top_k is None else top_k
         if not settings.enabled:
             return []
-        return await self._tool_index.search(text, self._usable, top_k=wanted, threshold=settings.threshold)
+        rules = Rules(
+            threshold=settings.threshold,
+            lexical_share=self.config.library.lexical_share,
+            diversity=self.config.library.diversity,
+        )
+        return await self._tool_index.search(text, self._usable, top_k=wanted, rules=rules)
 
-    async def keep(self, profile: AgentProfile) -> AgentProfile:
+    def index(self, rebuild: bool = False) -> IndexReport:
+        """Bring the index to the experts and to the tools that can work here, and audit it. Blocks.
+
+        Args:
+            rebuild: Start anew, also over an index that belongs to another embedding.
+
+        Raises:
+            ConfigError: The index belongs to another embedding, or cannot be built.
+        """
+        kinds = (
+            self._expert_index.build(self.experts(), rebuild=rebuild),
+            self._tool_index.build(self._usable, rebuild=rebuild),
+        )
+        place = self.config.library.chroma_url or str(self.folder / "index")
+        return IndexReport(kinds, fingerprint=self.embedding().fingerprint(), place=place)
+
+    def record(
+        self,
+        expert: str,
+        *,
+        key: str,
+        scenario: str | None,
+        run: str,
+        outcome: float | None,
+        calls: int,
+        tokens: int,
+    ) -> None:
+        """Write down one use of an expert, unless `library.use_record` is off. Blocks, for milliseconds as a rule.
+
+        A failure costs a warning, never the run.
+
+        Args:
+            expert: Its name.
+            key: What tells the uses of a run apart, such as the subtask and attempt; the same use counts once.
+            scenario: The scenario's name; nothing for a task that was simply solved.
+            run: The run's id.
+            outcome: 1 for accepted work, 0 for work that was not, nothing while that is unknown.
+            calls: Its model calls.
+            tokens: Their prompt and completion tokens.
+        """
+        if self.config.library.use_record:
+            self._uses.add(expert, key=key, scenario=scenario, run=run, outcome=outcome, calls=calls, tokens=tokens)
+
+    def stats(self) -> dict[str, Any]:
+        """How many experts and tools there are, and how often each expert was seated, by scenario (`-`: none). Blocks.
+
+        Returns:
+            `experts`, `tools`: integers. `selections`: expert -> scenario -> integer. `uses`: expert -> scenario ->
+            `judged`, `successes`, `calls` and `mean_tokens`.
+        """
+        uses = self._uses.stats()
+        return {
+            "experts": len(self.experts()),
+            "tools": len(self.tools()),
+            "selections": {
+                expert: {scenario: of.selections for scenario, of in scenarios.items()}
+                for expert, scenarios in uses.items()
+            },
+            "uses": {
+                expert: {scenario: of.summary() for scenario, of in scenarios.items()}
+                for expert, scenarios in uses.items()
+            },
+        }
+
+    async def keep(self, profile: AgentProfile) -> Kept:
         """Store a written expert in the user's library, where every later run finds it.
 
         Returns:
-            The stored profile (under a free name, when another written expert has its own), or the one that is there
-            already when its description means the same.
+            The stored profile (under a free name, when another written expert has its own); or, as refused, the one
+            that is there already and does the same by its description.
 
         Raises:
             ConfigError: The name is that of a packaged expert or one of the user's, or the folder cannot be written.
         """
         return await asyncio.to_thread(self._keep, profile)
 
-    def _keep(self, profile: AgentProfile) -> AgentProfile:
-        profile = AgentProfile.model_validate({**profile.model_dump(), "origin": "written"})
-        with self._keeping:
-            self.__dict__.pop("_read", None)  # other processes may have kept experts meanwhile
-            alike = self._alike(profile)
-            if alike is not None:
-                return alike
-            profile = profile.model_copy(update={"name": self._free_name(profile.name)})
-            write_profile(self._written_folder, profile)
-            self._read[profile.name] = profile
-            self._expert_index.ranking(self.experts())
-        return profile
+    def _keep(self, profile: AgentProfile) -> Kept:
+        kept = self.keeper.keep(profile)
+        self._expert_index.ranking(self.experts())
+        return replace(kept, profile=self.expert(kept.profile.name))
 
-    def _alike(self, profile: AgentProfile) -> AgentProfile | None:
-        """An expert that is described as a new one is."""
-        embedding = self.embedding()
-        vector, brief = embedding.encode([profile.meaning(), profile.brief()])
-        near = self._expert_index.ranking(self.experts()).nearest(vector, _COMPARED)
-        cosines = [float(row @ brief) for row in embedding.encode([known.brief() for known in near])]
-        best = max(zip(cosines, range(len(near)), strict=True), default=None)
-        return near[best[1]] if best is not None and best[0] > SAME_MEANING else None
+    @cached_property
+    def keeper(self) -> Keeper:
+        """Changes the user's folder of experts."""
+        return Keeper(self)
 
-    def _free_name(self, name: str) -> str:
-        """The name, or with a number when another written expert has it."""
-        known = {profile.name.casefold(): profile for profile in self.experts()}
-        taken = known.get(name.casefold())
-        if taken is not None and taken.origin != "written":
-            raise ConfigError(f"the name {name!r} belongs to another expert of the library; choose another name")
-        free, number = name, 2
-        while free.casefold() in known:
-            free, number = f"{name[:60]}_{number}", number + 1
-        return free
+    def reload(self) -> None:
+        """Read the experts anew when they are next asked for."""
+        self.__dict__.pop("_read", None)
 
-    @property
-    def _written_folder(self) -> Path:
-        return self.folder / "experts"
+    def nearest(self, text: str, count: int) -> list[AgentProfile]:
+        """The experts nearest in meaning, nearest first, however far they are. Blocks."""
+        return self._expert_index.ranking(self.experts()).nearest(self.embedding().encode([text])[0], count)
 
     @cached_property
     def _read(self) -> dict[str, AgentProfile]:
-        experts = {profile.name: profile for profile in load_profiles(self.config.library.profiles)}
-        taken = {name.casefold() for name in experts}
-        for written in find_written(self._written_folder):
-            if written.profile.name.casefold() in taken:
-                # A name that a newer library took must not stop every run.
-                _logger.warning("%s: left out, the library has another expert of that name", written.where)
-            else:
-                experts[written.profile.name] = written.profile
+        experts = {found.profile.name: found.profile for found in find_configured(self.config.library)}
+        for origin in FOLDERS:
+            taken = {name.casefold() for name in experts}
+            for kept in find_kept(self.keeper.folder(origin), origin):
+                if kept.profile.name.casefold() in taken:
+                    # A name that a newer library took must not stop every run.
+                    _logger.warning("%s: left out, the library has another expert of that name", kept.where)
+                else:
+                    experts[kept.profile.name] = kept.profile
         return experts
 
     @cached_property
     def _tools(self) -> dict[str, ToolSpec]:
         modules = self.config.tools.modules if self.config.tools.enabled else []
         return {spec.name: spec for spec in load_tools(modules)}
+
+    @cached_property
+    def _uses(self) -> UseRecord:
+        return UseRecord(self.folder)
 
     @cached_property
     def _usable(self) -> list[ToolSpec]:
@@ -191,10 +253,11 @@ class Library:
         return Index(
             "experts",
             folder=self.folder / "index",
-            sources=[_absolute(source) for source in self.config.library.profiles],
+            sources=[_absolute(source) for source in (*self.config.library.profiles, *self.config.library.sources)],
             embedding=self.embedding,
             queries=self._queries,
-            describe=lambda profile: (profile.name, profile.meaning(), profile.words()),
+            describe=lambda profile: Entry(profile.name, profile.meaning(), profile.words(), profile.domain),
+            url=self.config.library.chroma_url,
         )
 
     @cached_property
@@ -206,13 +269,14 @@ class Library:
             embedding=self.embedding,
             queries=self._queries,
             describe=_describe_tool,
+            url=self.config.library.chroma_url,
         )
 
 
-def _describe_tool(spec: ToolSpec) -> tuple[str, str, str]:
+def _describe_tool(spec: ToolSpec) -> Entry:
     name = spec.name.replace("_", " ")
     words = " ".join([name, spec.category, spec.description, *(parameter.description for parameter in spec.parameters)])
-    return spec.name, f"{name}: {spec.description}", words
+    return Entry(spec.name, f"{name}: {spec.description}", words, spec.category)
 
 
 def _absolute(source: str) -> str:

@@ -1,70 +1,101 @@
-"""Hybrid ranking: nearness in meaning (dense) together with shared words (lexical)."""
+"""Hybrid ranking: nearness in meaning (dense) together with shared words (lexical), over all entries at once."""
 
 from __future__ import annotations
 
-import math
-import re
-import unicodedata
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from captain.library.hits import Hit, Rules, Standing
+from captain.library.lexicon import Lexicon
+
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from captain.embeddings.embedding import Matrix, Vector
+
+    Rows = NDArray[np.intp]
 
 Item = TypeVar("Item")
 
-LEXICAL_SHARE = 0.3
-"""How much shared words count beside nearness in meaning. Of 0, .1, .2, .3, .5 and .8 it served role queries best."""
-_K1, _B = 0.5, 0.3
-"""BM25 for short entries: a word that stands there once says nearly all, and length says little."""
-_PREFIX = 5
+NEAR_COPY = 0.92
+"""Cosine of two entries from which on they nearly say the same."""
+_DOMAIN_TOP = 3
+"""How many of a domain's entries speak for it: one may be a chance hit, many would punish wide domains."""
+_COMPARED = 256
+"""How many of the best entries are compared with each other at most."""
 
 
 @dataclass(frozen=True)
-class Hit(Generic[Item]):
-    """An entry that a search found.
+class Entry:
+    """What a search knows of an entry.
 
     Attributes:
-        item: The entry.
-        score: What hits are sorted and cut by: dense similarity plus a share of the lexical one.
-        dense: Cosine of query and entry, from -1 to 1.
-        lexical: Share of the query's words, weighted by their rarity, that stand in the entry, from 0 to 1.
+        key: Its id, unique within its kind.
+        meaning: The text that stands for it when meanings are compared.
+        words: The text whose words are compared.
+        domain: Entries of one domain support each other, where a search counts that.
     """
 
-    item: Item
-    score: float
-    dense: float
-    lexical: float
+    key: str
+    meaning: str
+    words: str
+    domain: str = ""
 
 
 class Ranking(Generic[Item]):
     """Entries with their vectors and words, ready to be searched; it never changes."""
 
-    def __init__(self, items: Sequence[Item], vectors: Matrix, words: Sequence[str]) -> None:
+    def __init__(self, items: Sequence[Item], vectors: Matrix, entries: Sequence[Entry]) -> None:
+        """
+        Args:
+            items: What a search returns.
+            vectors: Array (entries, length), rows of length 1.
+            entries: What is known of each item, in the same order.
+        """
         self.items = tuple(items)
         self.vectors = vectors
-        self._lexicon = _Lexicon([tokens(text) for text in words])
+        self.entries = tuple(entries)
+        self._lexicon = Lexicon(entry.words for entry in self.entries)
+        self._rows = {entry.key: row for row, entry in enumerate(self.entries)}
 
-    def search(self, text: str, vector: Vector, *, top_k: int, threshold: float) -> list[Hit[Item]]:
+    def search(
+        self,
+        text: str,
+        vector: Vector,
+        *,
+        top_k: int,
+        rules: Rules,
+        record: Mapping[str, Standing] | None = None,
+    ) -> list[Hit[Item]]:
         """The best entries, best first; equal scores keep the order of the entries.
 
         Args:
             text: The query.
             vector: Its embedding.
             top_k: How many at most.
-            threshold: Score below which an entry is left out: dense similarity, lifted by the words that it shares.
+            rules: What counts how much.
+            record: Key -> what the record of use makes of the entry; the others are taken as unknown.
         """
         if not self.items or top_k < 1:
             return []
-        dense = [float(value) for value in self.vectors @ vector]
-        lexical = self._lexicon.scores(tokens(text))
-        hits = [
-            Hit(item, near + LEXICAL_SHARE * shared, near, shared)
-            for item, near, shared in zip(self.items, dense, lexical, strict=True)
+        dense = self.vectors @ vector
+        lexical = self._lexicon.scores(text)
+        similarity = rules.dense_share * dense + rules.lexical_share * lexical
+        domain = self._domain_scores(similarity) if rules.domain_share else None
+        if domain is not None:
+            similarity = (1 - rules.domain_share) * similarity + rules.domain_share * domain
+        record = {} if record is None else record
+        score = self._by_use(similarity, record)
+        best = _best(score, similarity >= rules.threshold, count=max(top_k, _COMPARED))
+        copies = self._copies(best, top_k) if rules.diversity else {}
+        ordered = [row for row in best if row not in copies] + [row for row in best if row in copies]
+        return [
+            self._hit(row, score, (dense, lexical, similarity, domain), record, copies.get(row))
+            for row in ordered[:top_k]
         ]
-        return sorted((hit for hit in hits if hit.score >= threshold), key=lambda hit: -hit.score)[:top_k]
 
     def nearest(self, vector: Vector, count: int) -> list[Item]:
         """The entries nearest in meaning, nearest first."""
@@ -72,49 +103,94 @@ class Ranking(Generic[Item]):
             return []
         return [self.items[int(row)] for row in (-(self.vectors @ vector)).argsort(kind="stable")[:count]]
 
+    def _hit(
+        self,
+        row: int,
+        score: Vector,
+        parts: tuple[Vector, Vector, Vector, Vector | None],
+        record: Mapping[str, Standing],
+        near: int | None,
+    ) -> Hit[Item]:
+        dense, lexical, similarity, domain = parts
+        standing = record.get(self.entries[row].key, Standing())
+        return Hit(
+            self.items[row],
+            score=float(score[row]),
+            dense=float(dense[row]),
+            lexical=float(lexical[row]),
+            similarity=float(similarity[row]),
+            domain=None if domain is None else float(domain[row]),
+            success=standing.success,
+            cost=standing.cost,
+            near=None if near is None else self.entries[near].key,
+        )
 
-class _Lexicon:
-    """BM25 over the entries' words, scaled to the share of the query that an entry covers."""
+    def _by_use(self, similarity: Vector, record: Mapping[str, Standing]) -> Vector:
+        """Similarity times the factors of those that have a record (a negative one is left alone)."""
+        import numpy as np
 
-    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
-        self._count = len(documents)
-        self._holding = Counter(word for document in documents for word in set(document))
-        self._index: Any = None
-        if self._holding:
-            import bm25s
+        known = [(self._rows[key], of.success * of.cost) for key, of in record.items() if key in self._rows]
+        if not known:
+            return similarity
+        rows = np.array([row for row, _ in known])
+        score = similarity.copy()
+        factors = np.array([factor for _, factor in known], np.float32)
+        score[rows] *= np.where(score[rows] > 0, factors, 1)
+        return score
 
-            self._index = bm25s.BM25(k1=_K1, b=_B, method="lucene")
-            self._index.index([list(document) for document in documents], show_progress=False)
+    def _copies(self, best: Sequence[int], top_k: int) -> dict[int, int]:
+        """Entry that nearly says the same as a better one -> that one; only as far as the list needs it."""
+        import numpy as np
 
-    def scores(self, query: Sequence[str]) -> list[float]:
-        """One number per entry, from 0 to 1."""
-        wanted = sorted(set(query))
-        known = [word for word in wanted if word in self._holding]
-        if self._index is None or not known:
-            return [0.0] * self._count
-        whole = sum(self._rarity(word) for word in wanted) / (1 + _K1)
-        return [min(1.0, float(score) / whole) for score in self._index.get_scores(known)]
+        vectors = self.vectors[np.array(best, np.intp)]
+        open_places = np.ones(len(best), bool)
+        copies: dict[int, int] = {}
+        for _ in range(top_k):
+            if not open_places.any():
+                break
+            place = int(open_places.argmax())
+            alike = open_places & (vectors @ vectors[place] > NEAR_COPY)
+            alike[place] = True
+            copies |= {best[int(other)]: best[place] for other in np.flatnonzero(alike) if other != place}
+            open_places &= ~alike
+        return copies
 
-    def _rarity(self, word: str) -> float:
-        holding = self._holding[word]
-        return math.log(1 + (self._count - holding + 0.5) / (holding + 0.5))
+    @cached_property
+    def _domains(self) -> tuple[Rows, Any, Any]:
+        """Rows sorted by domain, where each domain starts there, and the number of each sorted row's domain."""
+        import numpy as np
+
+        _, numbers = np.unique([entry.domain for entry in self.entries], return_inverse=True)
+        order = numbers.argsort(kind="stable")
+        numbers = numbers[order]
+        return order, np.flatnonzero(np.diff(numbers, prepend=-1)), numbers
+
+    def _domain_scores(self, similarity: Vector) -> Vector:
+        """For each entry the mean of the best few scores in its domain."""
+        import numpy as np
+
+        order, starts, numbers = self._domains
+        left = similarity[order].astype(np.float64)
+        total, count = np.zeros(len(starts)), np.zeros(len(starts))
+        places = np.arange(len(left))
+        for _ in range(_DOMAIN_TOP):
+            top = np.maximum.reduceat(left, starts)
+            found = np.isfinite(top)
+            total[found] += top[found]
+            count += found
+            first = np.minimum.reduceat(np.where(left == top[numbers], places, len(left)), starts)
+            left[first[found]] = -np.inf
+        scores = np.empty_like(similarity)
+        scores[order] = (total / count)[numbers]
+        return scores
 
 
-def tokens(text: str) -> list[str]:
-    """Words without regard to capitals, in any language and without a list of stop words.
+def _best(score: Vector, allowed: NDArray[np.bool_], *, count: int) -> list[int]:
+    """The rows of the highest scores among the allowed ones, highest first, equal ones in their order."""
+    import numpy as np
 
-    A long word also gives its first letters, which inflected and derived forms share; scripts without spaces give pairs
-    of characters.
-    """
-    found: list[str] = []
-    for word in re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold().replace("_", " ")):
-        if word.isascii() or not _unspaced(word):
-            found.append(word[: _PREFIX + 1] + "*" if len(word) > _PREFIX + 1 else word)
-        else:
-            found += [word[start : start + 2] for start in range(max(1, len(word) - 1))]
-    return found
-
-
-def _unspaced(word: str) -> bool:
-    """Whether a word is written in a script that puts no spaces between words (Chinese, Japanese, Thai …)."""
-    return any("\u0e00" <= letter <= "\u0eff" or "\u3040" <= letter <= "\u9fff" for letter in word)
+    rows = np.flatnonzero(allowed)
+    if len(rows) > count:
+        bound = np.partition(score[rows], len(rows) - count)[len(rows) - count]
+        rows = rows[score[rows] >= bound]
+    return [int(row) for row in rows[(-score[rows]).argsort(kind="stable")][:count]]
