@@ -291,13 +291,45 @@ class ExecutionConfig(Settings):
     enabled: bool = True
     """False: no program is run, so little can be proven."""
     backend: Literal["local", "docker"] = "local"
-    """`local`: a process of this user, bounded but not confined; `docker`: a container that sees one folder."""
+    """`local`: processes of this machine, held in as `sandbox` says; `docker`: a container that sees one folder."""
     timeout: float = Field(default=60.0, gt=0)
     """Seconds a program may run before its whole process group is killed."""
     max_output_chars: int = Field(default=6000, ge=100)
     """Longer output is cut in the middle."""
     docker_image: str = "python:3.11-slim"
     """`docker` only: the image, with the packages that programs need."""
+
+
+class SandboxConfig(Settings):
+    """What holds the programs in that members write."""
+
+    kind: Literal["auto", "bubblewrap", "namespaces", "user", "none"] = "auto"
+    """What isolates local programs (`docs/sandbox.md`); `auto` takes the first that works here."""
+    require: bool = False
+    """Refuse to run where only weak isolation (`user`, `none`) is to be had."""
+    network: bool = False
+    """Programs may use the network; `user` and `none` cannot keep them from it."""
+    read: list[str] = Field(default_factory=list)
+    """More files and folders that programs may read, beside the interpreter, system libraries and the run's folder."""
+    memory_mb: int = Field(default=2048, ge=64)
+    """MiB that a program and its children may use."""
+    disk_mb: int = Field(default=1024, ge=1)
+    """MiB that a program may add to its folder."""
+    processes: int = Field(default=256, ge=8)
+    """Processes and threads of a run's programs at once."""
+
+
+class ApprovalConfig(Settings):
+    """What waits for a person."""
+
+    tools: list[str] = Field(default_factory=list)
+    """Tools whose calls need approval, beside those that say so themselves."""
+    subtasks: bool = False
+    """Each subtask needs approval before its team begins."""
+    allow_tools: list[str] = Field(default_factory=list)
+    """Tools that are granted for this task: they never wait."""
+    after_untrusted: bool = True
+    """Tools with side effects need approval once untrusted text stands in a team's chat."""
 
 
 class LimitsConfig(Settings):
@@ -311,6 +343,8 @@ class LimitsConfig(Settings):
     """Wall clock."""
     usd: float | None = Field(default=None, gt=0)
     """US dollars; needs a `price` on every model that is used."""
+    subtask_share: float = Field(default=2.0, gt=0)
+    """Of n subtasks each may spend this many n-th parts of what is left when they begin; never more than all."""
 
 
 class CaptainConfig(Settings):
@@ -327,7 +361,9 @@ class CaptainConfig(Settings):
     team: TeamConfig = TeamConfig()
     walk: WalkConfig = WalkConfig()
     execution: ExecutionConfig = ExecutionConfig()
+    sandbox: SandboxConfig = SandboxConfig()
     limits: LimitsConfig = LimitsConfig()
+    approval: ApprovalConfig = ApprovalConfig()
     runs_dir: str = "runs"
     """Each run becomes a folder of its own below this one."""
     seed: int = 20261130
