@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextvars import ContextVar, copy_context
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
 from captain.config import ROLES, CaptainConfig
 from captain.errors import CaptainError, ConfigError, LimitExceeded
 from captain.events import Event
 from captain.results import Result, Usage
+from captain.waiting import wait_for
 
 if TYPE_CHECKING:
     from autogen_agentchat.base import ChatAgent, Team
+    from autogen_core.code_executor import CodeExecutor
 
     from captain.casting import Cast
+    from captain.durable.recording import Recording
+    from captain.durable.resuming import RecordedRun
+    from captain.effects import Approver
     from captain.journal import Run
     from captain.library import Library
     from captain.limits import Spending
     from captain.models import ModelCall, ModelRouter
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -33,6 +35,7 @@ class _Tree:
     """The run that a solve belongs to: a Captain in another Captain's team shares its journal and its limits."""
 
     run: Run
+    recording: Recording
     spending: Spending
     depth: int
     usages: list[Usage]
@@ -51,6 +54,7 @@ class Captain:
         config: a checked configuration, a mapping laid over the default one, or None for the default.
         members: your own AutoGen agents and teams, offered for every role before the library is searched.
         library: a library to use instead of the configured one.
+        approver: asks a person about calls and subtasks that need approval; without one such a run pauses.
         notices: gets lines for people, such as which model was taken; by default they go to the log.
     """
 
@@ -60,12 +64,14 @@ class Captain:
         *,
         members: Sequence[ChatAgent | Team] = (),
         library: Library | None = None,
+        approver: Approver | None = None,
         notices: Callable[[str], None] | None = None,
     ) -> None:
         self._given = config
         self._members = tuple(members)
         self._seatable: tuple[ChatAgent, ...] | None = None
         self._library = library
+        self._approver = approver
         self._notices = notices
         self._config: CaptainConfig | None = None
         self._teams: dict[str, Cast] = {}
@@ -116,7 +122,7 @@ class Captain:
             ConfigError: something given is wrong; one line says what and how to mend it.
             ModelError: an endpoint failed for good before there was an answer.
         """
-        return _wait(self.solve_async(task, files=files, output_type=output_type, run=run))
+        return wait_for(self.solve_async(task, files=files, output_type=output_type, run=run))
 
     async def solve_async(
         self,
@@ -128,33 +134,122 @@ class Captain:
         listener: Callable[[Event], None] | None = None,
     ) -> Result:
         """As `solve`, for async code. `listener` gets each event as it happens."""
-        from captain.journal import Run
-        from captain.limits import Spending
-
         if not task.strip():
             raise ConfigError("the task is empty; say what is to be solved")
         parent = _current.get()
-        if parent is not None and parent.depth >= self.config.walk.max_depth:
+        if parent is not None:
+            return await self._solve_below(parent, task, files, output_type, run, listener)
+        from captain.durable.recording import Recording
+        from captain.durable.resuming import TASK, describe_task, digest_of
+        from captain.journal import Run
+        from captain.limits import Spending
+
+        own = run or Run.create(self.config.runs_dir, self.config)
+        names = [str(getattr(member, "name", "?")) for member in self._members]
+        own.write(TASK, **describe_task(task, files, output_type, names), config=digest_of(self.config))
+        tree = _Tree(own, Recording(own), Spending(self.config.limits), 1, [])
+        return await self._solve_tree(tree, task, files, output_type, listener)
+
+    async def _solve_below(
+        self,
+        parent: _Tree,
+        task: str,
+        files: Sequence[str | Path],
+        output_type: type[Any] | None,
+        run: Run | None,
+        listener: Callable[[Event], None] | None,
+    ) -> Result:
+        """Solves inside another Captain's team: with its journal, its limits and a branch of its own."""
+        from captain.durable.branches import below, current_branch, on_branch
+
+        if parent.depth >= self.config.walk.max_depth:
             raise LimitExceeded(f"a Captain sits {parent.depth} deep; walk.max_depth={self.config.walk.max_depth}")
-        own = run or (parent.run if parent else Run.create(self.config.runs_dir, self.config))
-        spending = parent.spending if parent else Spending(self.config.limits)
-        tree = _Tree(own, spending, parent.depth + 1 if parent else 1, [])
+        identity = parent.recording.identify("nested", {"task": task})
+        branch = below(current_branch(), f"captain-{identity.request[:8]}-{identity.number}")
+        tree = _Tree(run or parent.run, parent.recording, parent.spending, parent.depth + 1, [])
+        token = _current.set(tree)
+        try:
+            with on_branch(branch):
+                result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
+        finally:
+            _current.reset(token)
+        parent.usages.append(result.usage)
+        return result
+
+    async def solve_recorded(
+        self, recorded: RecordedRun, recording: Recording, listener: Callable[[Event], None] | None
+    ) -> Result:
+        """Solves the task of a recorded run again, on its record."""
+        from captain.limits import Spending
+
+        spending = Spending(self.config.limits, time.perf_counter() - recording.run.elapsed)
+        tree = _Tree(recording.run, recording, spending, 1, [])
+        return await self._solve_tree(tree, recorded.task, recorded.files, recorded.output_type, listener)
+
+    async def _solve_tree(
+        self,
+        tree: _Tree,
+        task: str,
+        files: Sequence[str | Path],
+        output_type: type[Any] | None,
+        listener: Callable[[Event], None] | None,
+    ) -> Result:
+        """Solves at the root; however it ends, the run's folder says so."""
         token = _current.set(tree)
         try:
             result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         except BaseException as error:
-            if parent is None:
-                interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
-                status, reason = ("stopped", "interrupted") if interrupted else ("failed", str(error))
-                own.finish({"status": status, "stop_reason": reason})
+            interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
+            status, reason = ("stopped", "interrupted") if interrupted else ("failed", str(error))
+            tree.run.finish({"status": status, "stop_reason": reason})
             raise
         finally:
             _current.reset(token)
-        if parent is not None:
-            parent.usages.append(result.usage)
-        else:
-            own.finish(result.to_dict())
+        tree.run.finish(result.to_dict())
         return result
+
+    @classmethod
+    def resume(
+        cls, run_dir: str | Path, *, overrides: Sequence[str] = (), members: Sequence[ChatAgent | Team] = ()
+    ) -> Result:
+        """Goes on with a run of an earlier process; what was paid for is not paid again.
+
+        Args:
+            run_dir: the run's folder.
+            overrides: settings to change, such as `limits.calls=50`.
+            members: the same own agents and teams as the run had.
+
+        Raises:
+            ConfigError: it is no folder of a run, or another process works on it.
+        """
+        return wait_for(cls.resume_async(run_dir, overrides=overrides, members=members))
+
+    @classmethod
+    async def resume_async(
+        cls,
+        run_dir: str | Path,
+        *,
+        overrides: Sequence[str] = (),
+        members: Sequence[ChatAgent | Team] = (),
+        approver: Approver | None = None,
+        listener: Callable[[Event], None] | None = None,
+    ) -> Result:
+        """As `resume`, for async code; `approver` and `listener` as for a solve."""
+        from captain.durable.again import go_on
+
+        return await go_on(cls, run_dir, overrides=overrides, members=members, approver=approver, listener=listener)
+
+    @classmethod
+    def replay(cls, run_dir: str | Path, *, members: Sequence[ChatAgent | Team] = ()) -> Result:
+        """Runs a recorded run again with nothing but its record: no model, tool, program or network.
+
+        Raises:
+            NotRecorded: the code asks for something that is not on record.
+            ConfigError: it is no folder of a run.
+        """
+        from captain.durable.again import run_again
+
+        return wait_for(run_again(cls, run_dir, members=members))
 
     async def stream(
         self, task: str, *, files: Sequence[str | Path] = (), output_type: type[Any] | None = None
@@ -186,28 +281,29 @@ class Captain:
         tree: _Tree,
         listener: Callable[[Event], None],
     ) -> Result:
-        from captain.briefing import take_in
         from captain.casting import Casting
-        from captain.execution import build_executor
+        from captain.durable.intake import taken_in
+        from captain.durable.searching import RecordedLibrary
+        from captain.effects import Effects
         from captain.members import as_members
         from captain.reporting import Reporter
         from captain.subtask import Surroundings
         from captain.walk import Walk
 
-        start = time.perf_counter()
-        reporter = Reporter(tree.run, listener)
+        start = time.perf_counter() - tree.run.elapsed
+        recording = tree.recording
+        reporter = Reporter(tree.run, recording, listener)
         reporter.event("started", task[:200], run_dir=str(tree.run.folder))
-        brief = await asyncio.to_thread(take_in, task, files, tree.run.work)
+        brief = await taken_in(recording, task, files, tree.run.work)
         if self.config.team.mode != "single":
             # A mistake in a profile or a tool is told before the first call is paid.
             await asyncio.to_thread(lambda: (self.library.experts(), self.library.tools()))
         router = self._router(tree, reporter)
-        executor = (
-            build_executor(self.config.execution, folder=tree.run.work) if self.config.execution.enabled else None
-        )
+        executor = self._executor(tree)
         if self._seatable is None:
             self._seatable = as_members(self._members)
-        casting = Casting(self.config, self.library, router.client, router.spec, self._seatable, self._teams)
+        library = cast("Library", RecordedLibrary(self.library, recording))
+        casting = Casting(self.config, library, router.client, router.spec, self._seatable, self._teams)
         around = Surroundings(
             config=self.config,
             brief=brief,
@@ -217,6 +313,8 @@ class Captain:
             reporter=reporter,
             clients=router.client,
             specs=router.spec,
+            spending=tree.spending,
+            effects=Effects(self.config.approval, tree.run.work, recording, tree.spending, reporter, self._approver),
         )
         try:
             if executor is not None:
@@ -227,11 +325,23 @@ class Captain:
                 await executor.stop()
             await router.aclose()
         usage = _sum(router.usage(), tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
-        result = result.model_copy(update={"usage": usage, "run_dir": tree.run.folder})
+        update = {"usage": usage, "run_dir": tree.run.folder, "unknown": list(recording.unknown)}
+        result = result.model_copy(update=update)
         reporter.finished(result)
         return result
 
+    def _executor(self, tree: _Tree) -> CodeExecutor | None:
+        """Where programs run, recorded; in a replay none runs."""
+        from captain.durable.effects import RecordedExecutor
+        from captain.execution import build_executor
+
+        if not self.config.execution.enabled:
+            return None
+        real = None if tree.recording.strict else build_executor(self.config.execution, folder=tree.run.work)
+        return RecordedExecutor(real, tree.recording, repeatable=True)
+
     def _router(self, tree: _Tree, reporter: Any) -> ModelRouter:
+        from captain.durable.resuming import MODELS
         from captain.models import ModelRouter
 
         def observe(call: ModelCall) -> None:
@@ -243,7 +353,11 @@ class Captain:
             if self._notices is not None:
                 self._notices(line)
 
-        router = ModelRouter(self.config, observer=observe, guard=tree.spending.check, notices=notice)
+        router = ModelRouter(
+            self.config, observer=observe, guard=tree.spending.check, memory=tree.recording, notices=notice
+        )
+        if not tree.recording.resumed and tree.depth == 1:
+            tree.run.write(MODELS, roles={role: s.model_dump(mode="json") for role, s in router.specs().items()})
         if self.config.limits.usd is not None:
             unpriced = sorted({router.spec(role).name for role in ROLES if router.spec(role).price is None})
             if unpriced:
@@ -258,30 +372,6 @@ def _sum(usage: Usage, others: Sequence[Usage]) -> Usage:
             roles[name] = roles[name].plus(one) if name in roles else one
         usage = Usage(**usage.plus(other).model_dump(exclude={"by_role"}), by_role=roles)
     return usage
-
-
-def _wait(work: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine to its end: here, or in a thread of its own when a loop already runs in this one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    box: list[T | BaseException] = []
-
-    def target() -> None:
-        try:
-            box.append(asyncio.run(work))
-        except BaseException as error:
-            box.append(error)
-
-    # With the caller's context, so that a solve inside another one's team belongs to the same tree.
-    thread = threading.Thread(target=copy_context().run, args=(target,), name="captain-solve")
-    thread.start()
-    thread.join()
-    outcome = box[0]
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
 
 
 def solve(task: str, *, files: Sequence[str | Path] = (), output_type: type[Any] | None = None) -> Result:

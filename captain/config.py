@@ -136,6 +136,12 @@ class LibraryConfig(Settings):
     """Where written experts and the index are kept; the user's data folder when absent."""
     keep_written: bool = True
     """Store experts that the Captain writes in the user's library."""
+    probe: bool = True
+    """Put a question of its field to each new expert; who fails is not stored."""
+    probe_threshold: float = 0.2
+    """Cosine of field and answer below which the answer is off the topic."""
+    same_meaning: float = 0.82
+    """Cosine of two descriptions above which a new expert does the same as the old one, and is refused."""
     top_k: int = Field(default=5, ge=1)
     """Experts that a search offers at most."""
     threshold: float = 0.28

@@ -8,6 +8,9 @@ from captain.results import Record, Result
 
 EventKind = Literal[
     "started",
+    "resumed",
+    "notice",
+    "approval",
     "model_selected",
     "planned",
     "cast",

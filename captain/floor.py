@@ -11,7 +11,8 @@ from autogen_agentchat.messages import StopMessage, ToolCallSummaryMessage
 
 from captain.chat import EXECUTOR, ChatState, Message, Proposal, read_chat, text_of
 from captain.config import TeamConfig
-from captain.seating import Fault, Seat
+from captain.members import Fault
+from captain.seating import Seat
 from captain.wanted import Wanted
 
 

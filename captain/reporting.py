@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from captain.durable.recording import Recording
 from captain.events import Event, EventKind
 from captain.journal import Run
 from captain.results import Result
@@ -21,17 +22,22 @@ class Reporter:
     """Writes events into a run's journal and hands them to a listener."""
 
     run: Run
+    recording: Recording
     listener: Listener = lambda event: None
 
     def event(
         self, kind: EventKind, text: str, *, subtask: str | None = None, source: str | None = None, **data: Any
     ) -> None:
-        """Tells one step."""
+        """Tells one step, unless an earlier process of this run has told it."""
+        if self.recording.is_told(kind, text=text, subtask=subtask, source=source, **data):
+            return
         self.run.write(kind, text=text, subtask=subtask, source=source, **data)
         self.listener(Event(kind=kind, text=text, subtask=subtask, source=source, data=data))
 
     def model_call(self, call: ModelCall) -> None:
-        """Tells one call of a model."""
+        """Tells one call of a model; one that is on record was told when it was made."""
+        if call.recorded:
+            return
         usage = call.usage
         self.run.write("model_call", **call.to_dict())
         spent = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens, {call.seconds:.1f} s"

@@ -92,6 +92,10 @@ class Result(Record):
     """The typed answer when `output_type` was given, else None."""
     evidence: list[Evidence] = Field(default_factory=list)
     subtasks: list[SubtaskReport] = Field(default_factory=list)
+    missing: list[str] = Field(default_factory=list)
+    """Goals of subtasks without an accepted answer."""
+    unknown: list[str] = Field(default_factory=list)
+    """Steps that an interruption cut off and that must not be repeated: nobody knows whether they took effect."""
     usage: Usage = Usage()
     run_dir: Path | None = None
 

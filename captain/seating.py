@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from autogen_agentchat.agents import AssistantAgent
@@ -20,6 +19,7 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
+from autogen_core.tools import BaseTool
 
 from captain.chat import EXECUTOR, USER
 from captain.config import Role as ModelRole
@@ -169,7 +169,7 @@ class Table:
     team: TeamConfig
     context_window: int
     reply_tokens: int
-    workspace: Path
+    bind: Callable[[ToolSpec], BaseTool[Any, Any]]
     method: str
     runners: frozenset[str]
     """The members whose programs are run."""
@@ -216,7 +216,7 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
         fault=table.fault,
         description=seat.profile.description,
         model_context=view,
-        tools=[tool.bind(table.workspace) for tool in seat.tools] or None,
+        tools=[table.bind(tool) for tool in seat.tools] or None,
         max_tool_iterations=table.team.max_tool_rounds,
         reflect_on_tool_use=False,
     )

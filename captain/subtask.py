@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from autogen_agentchat.messages import BaseChatMessage, ToolCallExecutionEvent, ToolCallRequestEvent
@@ -16,13 +17,16 @@ from captain.casting import Cast, Casting
 from captain.chat import EXECUTOR, USER, Message, text_of
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
+from captain.effects import Effects
 from captain.floor import Floor
+from captain.limits import Spending
+from captain.members import Fault
 from captain.planning import Subtask
 from captain.prompts import load_prompt
 from captain.reporting import Reporter
 from captain.results import SubtaskReport
 from captain.review import Reflection, Reflector
-from captain.seating import Fault, Table, runs_programs
+from captain.seating import Table, runs_programs
 from captain.team import ChatOutcome, Team
 from captain.wanted import Wanted
 
@@ -39,6 +43,8 @@ class Surroundings:
     reporter: Reporter
     clients: Callable[[ModelRole], ChatCompletionClient]
     specs: Callable[[ModelRole], ModelSpec]
+    spending: Spending
+    effects: Effects
 
 
 @dataclass
@@ -104,7 +110,7 @@ class SubtaskWork:
             team=around.config.team,
             context_window=spec.context_window,
             reply_tokens=spec.max_output_tokens,
-            workspace=around.workspace,
+            bind=partial(around.effects.bind, fault=fault),
             method=self.subtask.method,
             runners=runners,
             fault=fault,

@@ -23,6 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MARK = "__captain_tool__"
 _workspace: ContextVar[Path | None] = ContextVar("captain_tool_workspace", default=None)
+_key: ContextVar[str | None] = ContextVar("captain_idempotency_key", default=None)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Needs:
     network: bool = False
     side_effects: bool = False
     """The tool changes something outside its workspace."""
+    idempotent: bool = False
+    """A call may be repeated: it honours `idempotency_key`, or doing it twice is as doing it once."""
+    approval: bool = False
+    """Each call waits for a person."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ def tool(
     needs_env: tuple[str, ...] = (),
     network: bool = False,
     side_effects: bool = False,
+    idempotent: bool = False,
+    approval: bool = False,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -109,6 +116,8 @@ def tool(
     needs_env: tuple[str, ...] = (),
     network: bool = False,
     side_effects: bool = False,
+    idempotent: bool = False,
+    approval: bool = False,
 ) -> Function | Callable[[Function], Function]:
     """Mark a typed, documented function as a tool; the function itself stays as it is.
 
@@ -120,10 +129,13 @@ def tool(
         needs_env: Environment variables that must be set; else the tool is not offered.
         network: The tool reaches the network.
         side_effects: The tool changes something outside its workspace.
+        idempotent: A call with side effects may be repeated after an interruption (see `idempotency_key`).
+        approval: Each call waits for a person.
     """
 
     def mark(marked: Function) -> Function:
-        setattr(marked, _MARK, Needs(tuple(needs_packages), tuple(needs_env), network, side_effects))
+        needs = Needs(tuple(needs_packages), tuple(needs_env), network, side_effects, idempotent, approval)
+        setattr(marked, _MARK, needs)
         return marked
 
     return mark if function is None else mark(function)
@@ -188,6 +200,25 @@ def within(workspace: Path) -> Iterator[None]:
         yield
     finally:
         _workspace.reset(token)
+
+
+def idempotency_key() -> str | None:
+    """Inside a tool: a name of this call that stays the same when the call is repeated; None outside of a run.
+
+    A tool whose effect must happen once hands the key to whoever carries the effect out, or remembers it itself, and
+    says so by `@tool(idempotent=True)`.
+    """
+    return _key.get()
+
+
+@contextmanager
+def keyed(key: str) -> Iterator[None]:
+    """Let `idempotency_key` give a key as long as the block runs, in this thread or task only."""
+    token = _key.set(key)
+    try:
+        yield
+    finally:
+        _key.reset(token)
 
 
 def _installed(package: str) -> bool:

@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from captain.errors import CaptainError, LimitExceeded, ModelError
+from captain.durable.branches import below, current_branch, on_branch
+from captain.errors import CaptainError, LimitExceeded, ModelError, NotRecorded, Paused
 from captain.finishing import Finisher, best_partial, evidence_of, status_of
 from captain.planning import Plan, Planner, Subtask
 from captain.results import Result, Status, SubtaskReport
@@ -34,6 +35,10 @@ class Walk:
             if self.around.config.team.mode == "single":
                 return await self._single()
             return await self._teams()
+        except NotRecorded:
+            raise
+        except Paused as error:
+            return self._cut_short("paused", str(error))
         except LimitExceeded as error:
             return self._cut_short("stopped", str(error))
         except CaptainError as error:
@@ -57,7 +62,7 @@ class Walk:
             self._works.clear()
             self.reports.clear()
             self._tell(self.plan)
-            await self._work_through(self.plan)
+            await self._work_through(self.plan, below(current_branch(), f"plan{attempt + 1}"))
             wrong = [report for report in self.reports.values() if report.verdict == "replan"]
             if not wrong or attempt == around.config.walk.max_replans:
                 break
@@ -69,7 +74,7 @@ class Walk:
         parts = [f"{s.id}. [{s.method}] {', '.join(role.title for role in s.roles)}" for s in plan.subtasks]
         self.around.reporter.event("planned", "; ".join(parts), **plan.model_dump(mode="json"))
 
-    async def _work_through(self, plan: Plan) -> None:
+    async def _work_through(self, plan: Plan, branch: str) -> None:
         """Works on each subtask as soon as those it depends on are done.
 
         A part that fails does not take its siblings with it; a limit does, once those under way have ended.
@@ -77,6 +82,9 @@ class Walk:
         gate = asyncio.Semaphore(self.around.config.walk.max_parallel)
         done = {subtask.id: asyncio.Event() for subtask in plan.subtasks}
         goals = {subtask.id: subtask.goal for subtask in plan.subtasks}
+        branches = {subtask.id: below(branch, subtask.id) for subtask in plan.subtasks}
+        part = min(1.0, self.around.config.limits.subtask_share / max(1, len(plan.subtasks)))
+        self.around.spending.share(branches.values(), part)
 
         async def one(subtask: Subtask) -> None:
             try:
@@ -85,7 +93,8 @@ class Walk:
                 inputs = {goals[d]: self.reports[d].answer for d in subtask.depends_on if d in self.reports}
                 async with gate:
                     self._works[subtask.id] = SubtaskWork(subtask, self.around, inputs)
-                    self.reports[subtask.id] = await self._works[subtask.id].run()
+                    with on_branch(branches[subtask.id]):
+                        self.reports[subtask.id] = await self._works[subtask.id].run()
             finally:
                 done[subtask.id].set()
 
@@ -94,8 +103,10 @@ class Walk:
         for error in errors:
             if not isinstance(error, CaptainError):
                 raise error
-        if errors:
-            raise next((e for e in errors if isinstance(e, LimitExceeded)), errors[0])
+        for kind in (NotRecorded, Paused, LimitExceeded, CaptainError):
+            for error in errors:
+                if isinstance(error, kind):
+                    raise error
 
     async def _finish(self, plan: Plan) -> Result:
         finisher = Finisher(self.around.clients("planner"), self.around.brief)
@@ -116,10 +127,13 @@ class Walk:
         return self._result(best_partial(self.plan, self.reports), status, reason)
 
     def _result(self, answer: str, status: Status, reason: str) -> Result:
+        planned = self.plan.subtasks if self.plan is not None else ()
+        accepted = {key for key, report in self.reports.items() if report.verdict == "accept"}
         return Result(
             answer=answer,
             status=status,
             stop_reason=reason,
+            missing=[subtask.goal for subtask in planned if subtask.id not in accepted],
             evidence=evidence_of(self.reports),
             subtasks=[self.reports[key] for key in sorted(self.reports)],
         )

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Mapping
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,8 @@ class BoundTool(BaseTool[BaseModel, Any]):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, result, failure)
 
-        threading.Thread(target=work, name=f"tool-{self.name}", daemon=True).start()
+        context = copy_context()  # what the caller set, such as the key of the call, holds in the thread too
+        threading.Thread(target=context.run, args=(work,), name=f"tool-{self.name}", daemon=True).start()
         return future
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from captain.config import ModelSpec, Price
 from captain.results import RoleUsage, Usage
@@ -50,10 +50,44 @@ class ModelCall:
     attempts: int = 1
     error: str | None = None
     """Why the call failed for good; None when it was answered."""
+    status_code: int | None = None
+    """The HTTP status that a failure came with."""
+    branch: str = ""
+    """Where in the tree of work it belongs."""
+    number: int = 0
+    """How many equal calls of the branch came before."""
+    recorded: bool = False
+    """It was answered in an earlier process and taken from the record."""
 
     def to_dict(self) -> dict[str, Any]:
         """Gives the record as JSON data."""
-        return asdict(self)
+        data = asdict(self)
+        del data["recorded"]
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ModelCall:
+        """Reads what `to_dict` gave; what is not of a call is left out."""
+        known = {name: data[name] for name in cls.__slots__ if name in data and name != "usage"}
+        known["tool_calls"] = tuple(known.get("tool_calls") or ())
+        return cls(**known, usage=CallUsage(**(data.get("usage") or {})))
+
+
+class CallMemory(Protocol):
+    """What a client asks before it pays for a call."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing may be asked that is not on record."""
+        ...
+
+    def name_call(self, call: ModelCall) -> ModelCall:
+        """Gives a call its place among all calls of the run (`branch`, `number`)."""
+        ...
+
+    def recall(self, call: ModelCall) -> ModelCall | None:
+        """Gives the recorded answer to a call, if there is one."""
+        ...
 
 
 def cost(usage: CallUsage, price: Price | None) -> float | None:

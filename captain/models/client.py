@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from autogen_core import CancellationToken
 from autogen_core.models import (
@@ -23,12 +23,15 @@ from pydantic import BaseModel
 
 from captain.config import ModelSpec
 from captain.errors import ModelError
-from captain.models.calls import CallUsage, Meter, ModelCall, cost, request_hash
-from captain.models.failures import EndpointError
+from captain.models.calls import CallMemory, CallUsage, Meter, ModelCall, cost, request_hash
+from captain.models.failures import EndpointError, RecordedFailure, status_of
 from captain.models.preparation import prepare, read_reply
 from captain.models.requests import Backend, Reply, Request
 from captain.models.retry import with_retries
 from captain.models.text_tools import estimate_tokens, message_tokens, tool_schemas
+
+if TYPE_CHECKING:
+    from autogen_core.models import FinishReasons
 
 ToolChoice = Tool | Literal["auto", "required", "none"]
 T = TypeVar("T")
@@ -68,6 +71,7 @@ class MeteredClient(ChatCompletionClient):
         meter: Meter,
         observer: Callable[[ModelCall], None] | None = None,
         guard: Callable[[], None] | None = None,
+        memory: CallMemory | None = None,
     ) -> None:
         """Wraps a backend.
 
@@ -78,6 +82,7 @@ class MeteredClient(ChatCompletionClient):
             meter: Counts what is answered.
             observer: Gets the record of each call, answered or failed.
             guard: Called before each request; what it raises stops the call.
+            memory: Knows calls that were paid for already.
         """
         self.role = role
         self.spec = spec
@@ -85,6 +90,7 @@ class MeteredClient(ChatCompletionClient):
         self._meter = meter
         self._observer = observer
         self._guard = guard
+        self._memory = memory
         self._info = model_info(spec)
         self._last = RequestUsage(0, 0)
         self._total = RequestUsage(0, 0)
@@ -161,7 +167,9 @@ class MeteredClient(ChatCompletionClient):
 
         data = {"prompt": prompt, "text": text}
         digest = request_hash(self.spec, messages=(), tools=(), tool_choice="none", arguments=data)
-        call = ModelCall(self.role, self.spec.name, digest)
+        call, known = self._look_up(ModelCall(self.role, self.spec.name, digest))
+        if known is not None:
+            return float(known.text)
         sent = await self._send(call, ask)
         usage = CallUsage(estimate_tokens(prompt), estimate_tokens(text), estimated=True)
         self._record(
@@ -171,7 +179,9 @@ class MeteredClient(ChatCompletionClient):
         return sent.value
 
     async def _answer(self, request: Request) -> CreateResult:
-        call = ModelCall(self.role, self.spec.name, self._hash(request))
+        call, known = self._look_up(ModelCall(self.role, self.spec.name, self._hash(request)))
+        if known is not None:
+            return _result_of(known)
 
         async def ask(_: str) -> Reply:
             return await self._ask(request)
@@ -188,6 +198,21 @@ class MeteredClient(ChatCompletionClient):
         call = replace(call, usage=usage, seconds=sent.seconds, attempts=sent.attempts)
         self._record(call, _reply_data(result))
         return result
+
+    def _look_up(self, call: ModelCall) -> tuple[ModelCall, ModelCall | None]:
+        """The call with its place in the run, and what is on record of it; that is counted and not paid again."""
+        if self._memory is None:
+            return call, None
+        call = self._memory.name_call(call)
+        known = self._memory.recall(call)
+        if known is not None:
+            if known.error is None:
+                self._count(known)
+            if self._observer is not None:
+                self._observer(known)
+            if known.error is not None:
+                raise RecordedFailure(known.error, known.status_code)
+        return call, known
 
     async def _ask(self, request: Request) -> Reply:
         """Sends a request; an endpoint that turns out to have a strict chat template gets it folded, once."""
@@ -231,7 +256,8 @@ class MeteredClient(ChatCompletionClient):
             value = await with_retries(attempt, retries=self.spec.retries)
         except ModelError as error:
             if self._observer is not None:
-                self._observer(replace(call, error=str(error), seconds=seconds, attempts=attempts))
+                failed = replace(call, error=str(error), status_code=status_of(error))
+                self._observer(replace(failed, seconds=seconds, attempts=attempts))
             raise
         return _Sent(value, seconds, attempts)
 
@@ -241,14 +267,17 @@ class MeteredClient(ChatCompletionClient):
 
     def _record(self, call: ModelCall, reply: Mapping[str, Any]) -> None:
         call = replace(call, usd=cost(call.usage, self.spec.price), **reply)
+        self._count(call)
+        if self._observer is not None:
+            self._observer(call)
+
+    def _count(self, call: ModelCall) -> None:
         used = call.usage
         self._last = RequestUsage(used.prompt_tokens, used.completion_tokens)
         self._total = RequestUsage(
             self._total.prompt_tokens + used.prompt_tokens, self._total.completion_tokens + used.completion_tokens
         )
         self._meter.add(call)
-        if self._observer is not None:
-            self._observer(call)
 
     def _hash(self, request: Request) -> str:
         spec = self.spec
@@ -292,6 +321,20 @@ class MeteredClient(ChatCompletionClient):
     def model_info(self) -> ModelInfo:
         """Says what the model can do."""
         return self._info
+
+
+def _result_of(call: ModelCall) -> CreateResult:
+    """The reply that a recorded call got."""
+    from autogen_core import FunctionCall
+
+    wanted = [FunctionCall(id=c["id"], name=c["name"], arguments=c["arguments"]) for c in call.tool_calls]
+    return CreateResult(
+        content=wanted or call.text,
+        finish_reason=cast("FinishReasons", call.finish_reason or "unknown"),
+        thought=call.thought,
+        usage=RequestUsage(call.usage.prompt_tokens, call.usage.completion_tokens),
+        cached=True,
+    )
 
 
 def _reply_data(result: CreateResult) -> dict[str, Any]:

@@ -64,6 +64,27 @@ class EndpointError(ModelError):
         self.unreachable = unreachable
 
 
+class RecordedFailure(ModelError):
+    """A failure that an earlier process of the run met."""
+
+    def __init__(self, message: str, status_code: int | None) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status in an error or in what caused it."""
+    link: BaseException | None = error
+    for _ in range(10):
+        if link is None:
+            return None
+        status = getattr(link, "status_code", None)
+        if isinstance(status, int):
+            return status
+        link = link.__cause__
+    return None
+
+
 def public_address(address: str) -> str:
     """Gives an address without user name, password and query."""
     parts = urlsplit(address)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from captain.config import CaptainConfig, ModelSpec, Role, WeightsConfig
 from captain.errors import ConfigError
-from captain.models.calls import Meter, ModelCall
+from captain.models.calls import CallMemory, Meter, ModelCall
 from captain.models.resolve import address_of, key_of, resolve
 from captain.results import Usage
 
@@ -30,6 +30,7 @@ class ModelRouter:
         *,
         observer: Callable[[ModelCall], None] | None = None,
         guard: Callable[[], None] | None = None,
+        memory: CallMemory | None = None,
         notices: Callable[[str], None] | None = None,
     ) -> None:
         """Resolves the model of every role; nothing is sent, loaded or started yet.
@@ -38,6 +39,7 @@ class ModelRouter:
             config: The configuration.
             observer: Gets the record of each model call, answered or failed.
             guard: Called before each request; it raises `LimitExceeded` to stop the call.
+            memory: Knows calls that were paid for already.
             notices: Gets lines for people, such as which model `auto` took and what it costs.
 
         Raises:
@@ -46,6 +48,8 @@ class ModelRouter:
         self._config = config
         self._observer = observer
         self._guard = guard
+        self._memory = memory
+        self._offline = memory is not None and memory.strict
         self._meter = Meter()
         self._clients: dict[str, MeteredClient] = {}
         self._backends: dict[str, Backend] = {}
@@ -55,7 +59,7 @@ class ModelRouter:
             given = config.roles.get(role, config.model)
             known = next((spec for other, spec in resolved if other is given), None)
             if known is None:
-                known, notice = resolve(given)
+                known, notice = (given, None) if self._offline else resolve(given)
                 resolved.append((given, known))
                 if notice and notices is not None:
                     notices(notice)
@@ -67,6 +71,10 @@ class ModelRouter:
             return self._specs[role]
         except KeyError:
             raise ConfigError(f"unknown role {role!r}; roles are {', '.join(self._specs)}") from None
+
+    def specs(self) -> dict[Role, ModelSpec]:
+        """Gives the resolved specification of every role."""
+        return {role: self._specs[role] for role in get_args(Role)}
 
     def client(self, role: Role) -> MeteredClient:
         """Gives the client of a role; the same one each time."""
@@ -81,6 +89,7 @@ class ModelRouter:
                 meter=self._meter,
                 observer=self._observer,
                 guard=self._guard,
+                memory=self._memory,
             )
         return self._clients[role]
 
@@ -106,6 +115,10 @@ class ModelRouter:
         return self._backends[name]
 
     def _build(self, spec: ModelSpec) -> Backend:
+        if self._offline:
+            from captain.models.offline import OfflineBackend
+
+            return OfflineBackend()
         if spec.provider == "scripted":
             from captain.models.scripted import scripted_backend
 

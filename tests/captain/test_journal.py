@@ -18,7 +18,7 @@ CONFIG = CaptainConfig(model=ModelSpec(name="m", provider="scripted", script=[],
 
 def test_a_run_has_its_files_from_the_start(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "runs", CONFIG)
-    assert sorted(path.name for path in run.folder.iterdir()) == [
+    assert sorted(path.name for path in run.folder.iterdir() if path.name != ".lock") == [
         "config.yaml",
         "journal.jsonl",
         "result.json",
@@ -41,7 +41,7 @@ def test_the_result_replaces_the_first_one(tmp_path: Path) -> None:
     run = Run.create(tmp_path, CONFIG)
     run.finish({"status": "solved", "answer": "ü"})
     assert json.loads((run.folder / "result.json").read_text(encoding="utf-8"))["answer"] == "ü"
-    assert not list(run.folder.glob(".*"))
+    assert not list(run.folder.glob("*.part")) and not list(run.folder.glob(".*.part"))
 
 
 def test_runs_of_one_second_have_folders_of_their_own(tmp_path: Path) -> None:

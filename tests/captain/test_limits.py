@@ -46,7 +46,7 @@ def test_failed_calls_cost_no_call_and_unknown_prices_no_money() -> None:
     spending.add(call(error="refused"))
     spending.check()
     spending.add(call(usd=None))
-    assert (spending.calls, spending.usd) == (1, 0.0)
+    assert (spending.total.calls, spending.total.usd) == (1, 0.0)
 
 
 def test_without_limits_nothing_is_refused() -> None:

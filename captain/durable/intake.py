@@ -1,0 +1,28 @@
+"""Taking a task in, once: what members are told of its files is on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from captain.briefing import Brief, take_in
+from captain.durable.recording import Recording
+
+
+async def taken_in(recording: Recording, task: str, files: Sequence[str | Path], folder: Path) -> Brief:
+    """As `take_in`; a run that goes on is told what it was told first, whatever became of the files since.
+
+    Raises:
+        ConfigError: a file does not exist or shares its name with another.
+    """
+
+    async def work(_: str) -> dict[str, Any]:
+        return asdict(await asyncio.to_thread(take_in, task, files, folder))
+
+    request = {"task": task, "files": [Path(file).name for file in files]}
+    brief = await recording.step("brief", request, work)
+    lists = {name: tuple(value) for name, value in brief.items() if name != "task"}
+    return Brief(task=brief["task"], **lists)

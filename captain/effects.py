@@ -1,0 +1,167 @@
+"""What members do to the outside: each tool call passes here, is approved where that is asked for, and is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from autogen_core import CancellationToken
+from autogen_core.tools import BaseTool, ToolSchema
+from pydantic import BaseModel
+
+from captain.config import ApprovalConfig
+from captain.durable.branches import current_branch
+from captain.durable.effects import RecordedTool
+from captain.durable.recording import Recording
+from captain.errors import Paused, ToolError
+from captain.limits import Spending
+from captain.members import Fault
+from captain.reporting import Reporter
+from captain.results import Record
+from captain.tools import ToolSpec
+
+
+class ApprovalRequest(Record):
+    """Something that waits for a person."""
+
+    kind: Literal["tool", "subtask"]
+    name: str
+    """The tool, or the subtask's id."""
+    arguments: dict[str, Any]
+    """What the tool would be called with; for a subtask its goal."""
+    reason: str
+
+
+class Approval(Record):
+    """A person's decision."""
+
+    verdict: Literal["approve", "deny"]
+    arguments: dict[str, Any] | None = None
+    """Other arguments to use instead of those asked for."""
+    note: str = ""
+    """Said to the member, such as why it was denied."""
+
+
+Approver = Callable[[ApprovalRequest], Awaitable[Approval]]
+
+
+@dataclass
+class Effects:
+    """The one way by which members of a run reach tools.
+
+    Args:
+        config: What needs approval.
+        workspace: The run's working folder.
+        recording: The record of the run.
+        spending: Halts a branch that waits for a person.
+        reporter: Tells what waits.
+        approver: Asks a person; without one the run pauses.
+    """
+
+    config: ApprovalConfig
+    workspace: Path
+    recording: Recording
+    spending: Spending
+    reporter: Reporter
+    approver: Approver | None = None
+    tainted: set[str] = field(default_factory=set)
+    """Branches in whose chats untrusted text stands."""
+
+    def bind(self, spec: ToolSpec, *, fault: Fault) -> BaseTool[Any, Any]:
+        """Makes a tool callable by a member of a team.
+
+        Args:
+            spec: The tool.
+            fault: Where the reason is left when the team has to stop for a person.
+        """
+        repeatable = spec.needs.idempotent or not spec.needs.side_effects
+        tool = RecordedTool(spec.bind(self.workspace), self.recording, repeatable=repeatable)
+        return GuardedTool(tool, spec, self, fault)
+
+    def reason(self, spec: ToolSpec) -> str:
+        """Why a call of a tool needs a person; empty when it needs none."""
+        if spec.name in self.config.allow_tools:
+            return ""
+        if spec.needs.approval or spec.name in self.config.tools:
+            return "calls of this tool need approval"
+        if spec.needs.side_effects and self.config.after_untrusted and self._is_tainted():
+            return "the tool changes something outside, and untrusted text stands in the chat"
+        return ""
+
+    def taint(self) -> None:
+        """Notes that untrusted text has come into the chat of the running branch."""
+        self.tainted.add(current_branch())
+
+    def _is_tainted(self) -> bool:
+        here = current_branch()
+        return any(here == branch or here.startswith(f"{branch}/") or not branch for branch in self.tainted)
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        """A person's decision, asked for once and then on record.
+
+        Raises:
+            Paused: Nobody is there to ask.
+        """
+
+        async def ask(_: str) -> dict[str, Any]:
+            waits = f"{request.kind} {request.name!r} waits for approval: {request.reason}"
+            self.reporter.event("approval", waits, **request.model_dump(mode="json"))
+            if self.approver is None:
+                raise Paused(waits)
+            return (await self.approver(request)).model_dump(mode="json")
+
+        return Approval.model_validate(await self.recording.step("decision", request.model_dump(mode="json"), ask))
+
+
+class GuardedTool(BaseTool[BaseModel, Any]):
+    """A tool that waits for a person where that is asked for."""
+
+    component_provider_override = "captain.effects.GuardedTool"
+
+    def __init__(self, tool: BaseTool[Any, Any], spec: ToolSpec, effects: Effects, fault: Fault) -> None:
+        self._tool = tool
+        self._spec = spec
+        self._effects = effects
+        self._fault = fault
+        super().__init__(tool.args_type(), tool.return_type(), tool.name, tool.description)
+
+    @property
+    def schema(self) -> ToolSchema:
+        """The schema of the tool itself."""
+        return self._tool.schema
+
+    async def run_json(
+        self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
+    ) -> Any:
+        """Calls the tool, after a person has agreed where that is asked for.
+
+        Raises:
+            ToolError: The call was denied, or the tool failed.
+        """
+        reason = self._effects.reason(self._spec)
+        if reason:
+            args = await self._approved(args, reason)
+        return await self._tool.run_json(args, cancellation_token, call_id)
+
+    async def _approved(self, args: Mapping[str, Any], reason: str) -> Mapping[str, Any]:
+        request = ApprovalRequest(kind="tool", name=self.name, arguments=dict(args), reason=reason)
+        try:
+            decision = await self._effects.approve(request)
+        except Paused as pause:
+            # AutoGen hands what a tool raises to the model; the team itself has to stop.
+            self._fault.error = pause
+            self._effects.spending.halt(current_branch(), pause)
+            raise ToolError(str(pause)) from pause
+        if decision.verdict == "deny":
+            raise ToolError(f"a person denied this call{f': {decision.note}' if decision.note else ''}; do without it")
+        return args if decision.arguments is None else decision.arguments
+
+    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
+        """As `run_json`, with checked arguments."""
+        return await self.run_json(args.model_dump(exclude_unset=True), cancellation_token)
+
+    def return_value_as_string(self, value: Any) -> str:
+        """The result as text for the chat."""
+        return self._tool.return_value_as_string(value)
