@@ -79,7 +79,7 @@ def read_sheet_fast(path: str) -> str:
 
 async def test_kept_expert_is_found_now_and_later(make_library: Make, tmp_path: Path) -> None:
     library = make_library()
-    kept = await library.keep(written())
+    kept = (await library.keep(written())).profile
     assert kept.origin == "written"
     file = tmp_path / "user" / "experts" / "botanist.yaml"
     assert yaml.safe_load(file.read_text())["profiles"][0]["name"] == "botanist"
@@ -91,11 +91,12 @@ async def test_kept_expert_is_found_now_and_later(make_library: Make, tmp_path: 
 
 async def test_near_duplicate_gives_the_existing_expert(make_library: Make, tmp_path: Path) -> None:
     library = make_library()
-    same = await library.keep(
-        written(
-            "new_chemist", title="Chemist", description="balances reactions and computes concentrations and yields."
-        )
+    alike = written(
+        "new_chemist", title="Chemist", description="balances reactions and computes concentrations and yields."
     )
+    kept = await library.keep(alike)
+    same = kept.profile
+    assert kept.refused
     assert same.name == "chemist" and same.origin == "user"
     assert not (tmp_path / "user" / "experts").exists()
 
@@ -105,7 +106,8 @@ async def test_names_of_others_are_refused_and_of_written_ones_numbered(make_lib
     with pytest.raises(ConfigError, match="'chemist' belongs to another expert"):
         await library.keep(written("chemist"))
     await library.keep(written())
-    other = await library.keep(written(title="Mushroom expert", description="Tells edible fungi from poisonous ones."))
+    mushrooms = written(title="Mushroom expert", description="Tells edible fungi from poisonous ones.")
+    other = (await library.keep(mushrooms)).profile
     assert other.name == "botanist_2"
     assert {"botanist", "botanist_2"} <= {profile.name for profile in make_library().experts()}
 
@@ -114,7 +116,7 @@ async def test_experts_kept_by_another_process_are_seen(make_library: Make) -> N
     first, second = make_library(), make_library()
     assert len(first.experts()) == len(second.experts())
     await first.keep(written())
-    assert (await second.keep(written("plant_expert"))).name == "botanist"
+    assert (await second.keep(written("plant_expert"))).profile.name == "botanist"
 
 
 async def test_a_name_that_was_taken_later_does_not_stop_the_library(
