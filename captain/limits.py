@@ -69,7 +69,7 @@ class Spending:
             if (limit := getattr(self.limits, name)) is not None
         }
         for branch in branches:
-            self._branches[branch], self.totalowed[branch] = Amounts(), left
+            self._branches[branch], self._allowed[branch] = Amounts(), left
 
     def halt(self, branch: str, error: CaptainError) -> None:
         """Lets no further call of a branch begin: each raises the error."""
@@ -93,7 +93,7 @@ class Spending:
             limit = getattr(self.limits, name)
             if limit is not None and getattr(self.total, name) >= limit:
                 raise LimitExceeded(f"limit of {limit:g} {name} reached")
-        for branch, allowed in self.totalowed.items():
+        for branch, allowed in self._allowed.items():
             for name, most in allowed.items():
                 if _within(here, branch) and getattr(self._branches[branch], name) >= most:
                     raise LimitExceeded(f"this part's share of {most:g} {name} is used up")
