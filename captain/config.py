@@ -179,6 +179,8 @@ class StdioServer(Settings):
     """Seconds that one call of a tool may take."""
     start_timeout: float = Field(default=20.0, gt=0)
     """Seconds until it must have listed its tools."""
+    side_effects: bool | None = None
+    """Its tools change something outside; when absent, all but those that say they only read."""
 
 
 class HttpServer(Settings):
@@ -194,6 +196,8 @@ class HttpServer(Settings):
     """Seconds that one call of a tool may take."""
     start_timeout: float = Field(default=20.0, gt=0)
     """Seconds until it must have listed its tools."""
+    side_effects: bool | None = None
+    """Its tools change something outside; when absent, all but those that say they only read."""
 
     @field_validator("url")
     @classmethod

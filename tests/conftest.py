@@ -102,9 +102,11 @@ _STEPS = {
     "plan_solo": "planner",
     "choose_experts": "selector",
     "write_experts": "writer",
+    "write_answers": "probe",
     "select_speaker": "speaker",
     "review": "reflector",
     "compose": "composer",
+    "fill_parameters": "filler",
 }
 _OPENINGS = {_opening(prompt): step for prompt, step in _STEPS.items()}
 
@@ -114,7 +116,7 @@ class Ask:
     """One call that the model under test received."""
 
     step: str
-    """planner, selector, writer, speaker, reflector, composer or expert."""
+    """planner, selector, writer, speaker, reflector, composer, filler or expert."""
     member: str
     """For an expert: its name in the team."""
     text: str
@@ -196,7 +198,14 @@ _USUAL: dict[str, Answer] = {
     "planner": json.dumps({"subtasks": [_one_part()]}),
     "selector": lambda ask: json.dumps({"choices": [1] * ask.last.count("\nRole ")}),
     "reflector": _verdict(),
+    "probe": lambda ask: _sensible(ask.last),
 }
+
+
+def _sensible(asked: str) -> str:
+    """An answer to each question of a probe that is on its topic: the question's own words, turned round."""
+    questions = re.findall(r"^Question: (.*)$", asked, re.MULTILINE)
+    return json.dumps({"answers": [" ".join(["This", *reversed(question.split())]) for question in questions]})
 
 
 class Steps:

@@ -7,22 +7,37 @@ import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic_core.core_schema import ValidationInfo
 
 from captain.config import Role
 from captain.errors import ConfigError
+from captain.library.parameters import FactoryParameter, check_parameter_names
 from captain.library.profile_files import FoundEntry, entries_in
 from captain.library.spelling import did_you_mean, neighbours
 
 Origin = Literal["packaged", "user", "written"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+
+
+class Provenance(BaseModel):
+    """Where a written expert comes from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    """The model that wrote it."""
+    date: datetime
+    run: str | None = None
+    """The folder of the run that needed it."""
 
 
 class AgentProfile(BaseModel):
@@ -37,20 +52,51 @@ class AgentProfile(BaseModel):
     description: Text
     """For others: what the expert can do."""
     instructions: Text
-    """For the expert: how to work."""
+    """For the expert: how to work. One that a factory makes may do without."""
     tools: tuple[str, ...] = ()
     """Names of tools that the expert always gets."""
     tools_query: str | None = None
     """Words to search the tool library with; the role's description when absent."""
     role: Role = "expert"
     """Whose model speaks for the expert."""
-    kind: Literal["assistant", "coder"] = "assistant"
-    """A coder's code blocks are executed."""
+    kind: Literal["assistant", "coder", "factory"] = "assistant"
+    """`assistant` talks, and writes programs where the part is to be computed; a `coder` may compute in any part, and
+    its code blocks are executed; a `factory` expert is made by a function."""
+    factory: str | None = Field(default=None, validate_default=True, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
+    """`package.module:function`, for the kind `factory`; `library.factories` says which modules are allowed."""
+    parameters: dict[str, FactoryParameter] = Field(default_factory=dict)
+    """What the function takes beside its context: name -> type and meaning."""
     tags: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     """Tasks that the expert is right for."""
     version: int = Field(default=1, ge=1)
     origin: Origin = "packaged"
+    provenance: Provenance | None = None
+    """Who wrote it, when and for what; for written ones."""
+    source: str | None = Field(default=None, exclude=True)
+    """The package, folder or file that it was read from."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_instructions(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("kind") == "factory" and "description" in values:
+            return {"instructions": values["description"], **values}
+        return values
+
+    @field_validator("factory")
+    @classmethod
+    def _named_where_needed(cls, factory: str | None, info: ValidationInfo) -> str | None:
+        if (factory is not None) != (info.data.get("kind") == "factory"):
+            raise ValueError("the kind 'factory', and it alone, names a function as package.module:function")
+        return factory
+
+    @field_validator("parameters")
+    @classmethod
+    def _fit_for_a_call(cls, parameters: dict[str, FactoryParameter], info: ValidationInfo) -> Any:
+        check_parameter_names(parameters)
+        if parameters and info.data.get("kind") != "factory":
+            raise ValueError("only the kind 'factory' takes parameters")
+        return parameters
 
     def brief(self) -> str:
         """Title and description: who the expert is."""
@@ -90,21 +136,22 @@ def find_profiles(sources: Iterable[str]) -> list[FoundProfile]:
     """As `load_profiles`, with the place of each."""
     found: list[FoundProfile] = []
     for source in sources:
-        origin, paths = _files_of(source)
+        origin, paths = source_files(source)
+        place = absolute_source(source)
         entries = [entry for path in paths for entry in entries_in(path)]
         if not entries:
             raise ConfigError(
                 f"library source {source!r} holds no profiles; expected YAML files with a list 'profiles'"
             )
-        found += [_profile(entry, origin) for entry in entries]
+        found += [read_profile(entry, origin, place) for entry in entries]
     check_names(found)
     return found
 
 
-def find_written(folder: Path) -> list[FoundProfile]:
-    """The profiles that were written and kept in a user's library; none when the folder is missing."""
+def find_kept(folder: Path, origin: Origin) -> list[FoundProfile]:
+    """The profiles in a folder of the user's library, one file each; none when the folder is missing."""
     paths = sorted(folder.glob("*.yaml")) if folder.is_dir() else []
-    return [_profile(entry, "written") for path in paths for entry in entries_in(path)]
+    return [read_profile(entry, origin, str(folder)) for path in paths for entry in entries_in(path)]
 
 
 def write_profile(folder: Path, profile: AgentProfile) -> None:
@@ -150,13 +197,29 @@ def check_names(found: Iterable[FoundProfile]) -> None:
             )
 
 
-def _profile(entry: FoundEntry, origin: Origin) -> FoundProfile:
+def read_profile(entry: FoundEntry, origin: Origin, source: str) -> FoundProfile:
+    """The profile of an entry.
+
+    Raises:
+        ConfigError: It is wrong; file, line and field are named.
+    """
     profile = entry.build(AgentProfile, {"origin": origin})
     # A file cannot make itself more trusted than the place where it lies.
-    return FoundProfile(profile.model_copy(update={"origin": origin}), entry.where())
+    return FoundProfile(profile.model_copy(update={"origin": origin, "source": source}), entry.where())
 
 
-def _files_of(source: str) -> tuple[Origin, list[Traversable]]:
+def absolute_source(source: str) -> str:
+    """The same text for a folder whatever the working directory is; packages stay as they are."""
+    path = Path(source).expanduser()
+    return str(path.resolve()) if path.exists() else source
+
+
+def source_files(source: str) -> tuple[Origin, list[Traversable]]:
+    """The YAML files of a source, and whose they are.
+
+    Raises:
+        ConfigError: There is no such source.
+    """
     path = Path(source).expanduser()
     package = _package_folder(source)
     if package is not None:
