@@ -9,19 +9,20 @@ from dataclasses import dataclass, field
 
 from autogen_agentchat.base import ChatAgent
 from autogen_core.models import ChatCompletionClient, UserMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from captain.chat import EXECUTOR, USER
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.decide import decide
-from captain.errors import ConfigError
+from captain.factory_seats import FactorySeats
 from captain.library import AgentProfile, Hit, Library
 from captain.planning import Role, Subtask
 from captain.prompts import load_prompt
 from captain.results import Record
 from captain.seating import Seat
 from captain.tools import ToolSpec
+from captain.writing import Writer, unique_name
 
 CHECKER = Role(
     title="Independent checker",
@@ -57,17 +58,8 @@ class Cast:
     records: tuple[CastRecord, ...]
 
 
-class _WrittenExpert(BaseModel):
-    description: str = Field(min_length=10, max_length=300)
-    instructions: str = Field(min_length=20, max_length=900)
-
-
 class _Choices(BaseModel):
     choices: list[int]
-
-
-class _WrittenExperts(BaseModel):
-    experts: list[_WrittenExpert]
 
 
 @dataclass
@@ -100,6 +92,8 @@ class Casting:
         specs: gives the specification behind such a client.
         members: the user's own AutoGen agents; they come before the library.
         cache: teams of earlier subtasks, by what they were asked for.
+        factories: makes the experts of the kind `factory`.
+        run: the name of the run, which written experts keep.
     """
 
     config: CaptainConfig
@@ -108,6 +102,9 @@ class Casting:
     specs: Callable[[ModelRole], ModelSpec]
     members: Sequence[ChatAgent] = ()
     cache: dict[str, Cast] = field(default_factory=dict)
+    factories: FactorySeats | None = None
+    run: str = ""
+    branch: str = field(default_factory=current_branch)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def cast(self, subtask: Subtask, *, without: Sequence[str] = ()) -> Cast:
@@ -116,11 +113,26 @@ class Casting:
         # Subtasks that ask for the same team at the same time wait for the one cast, instead of paying for their own.
         async with self._locks.setdefault(key, asyncio.Lock()):
             if without or key not in self.cache:
-                self.cache[key] = await self._cast(subtask, without)
-            return self.cache[key]
+                # Whichever subtask comes first pays: the steps belong to the team, not to that subtask.
+                with on_branch(below(self.branch, f"cast-{_short_hash([key, *without])}")):
+                    self.cache[key] = await self._cast(subtask, without)
+            cast = self.cache[key]
+        if self.factories is None:
+            return cast
+
+        # What is kept is who sits where; experts that a function makes are made for each subtask anew.
+        async def recast(role: Role, out: Sequence[str], names: Sequence[str]) -> Cast:
+            return await self._fill([_Place(role)], subtask, out, names)
+
+        return await self.factories.fill(cast, subtask, without=without, recast=recast)
 
     async def _cast(self, subtask: Subtask, without: Sequence[str]) -> Cast:
-        places = [_Place(role) for role in self._roles(subtask)]
+        return await self._fill([_Place(role) for role in self._roles(subtask)], subtask, without)
+
+    async def _fill(
+        self, places: list[_Place], subtask: Subtask, without: Sequence[str], names: Sequence[str] = ()
+    ) -> Cast:
+        """Fills places; `names` are taken by members who sit already."""
         taken = list(without)
         for place in places:
             await self._look_up(place, subtask.goal, taken)
@@ -135,7 +147,7 @@ class Casting:
         for place in places:
             assert place.profile is not None
             tools = await self._tools(place.profile, subtask) if place.agent is None else ()
-            name = _unique(place.profile.name, [EXECUTOR, USER, *(seat.name for seat in seats)])
+            name = unique_name(place.profile.name, [EXECUTOR, USER, *names, *(seat.name for seat in seats)])
             seats.append(Seat(name, place.role, place.profile, tools, place.agent))
             records.append(place.record.model_copy(update={"tools": tuple(tool.name for tool in tools)}))
         return Cast(tuple(seats), tuple(records))
@@ -210,38 +222,13 @@ class Casting:
         return best[1] if best is not None and best[0] > 0 else None
 
     async def _write_missing(self, gaps: Sequence[_Place], taken: Sequence[str]) -> None:
-        """Writes the profiles of all roles that nobody fits, in one call, and keeps them in the user's library."""
+        """Writes the experts for all roles that nobody fits, in one call, and keeps them in the user's library."""
         if not gaps:
             return
-        known = [expert.name for expert in self.library.experts()] if self.config.library.enabled else []
-        listing = "\n".join(f"{number}. {gap.role.text}" for number, gap in enumerate(gaps, start=1))
-        prompt = load_prompt("write_experts", roles=listing)
-        decision = await decide(
-            self.clients("writer"),
-            [UserMessage(content=prompt, source="user")],
-            _WrittenExperts,
-            fallback=_WrittenExperts(experts=[]),
-            max_tokens=250 * len(gaps) + 100,
-        )
-        written = decision.value.experts
-        for number, gap in enumerate(gaps):
-            draft = written[number] if number < len(written) else None
-            profile = _written_profile(gap.role, draft)
-            # A title may be that of an expert who was turned down: the new one is somebody else.
-            gap.profile = profile.model_copy(update={"name": _unique(profile.name, [*taken, *known])})
-            gap.reason = "written: nobody in the library fits" if draft else "made from the role: nothing was written"
-            if draft and self.config.library.keep_written and self.config.library.enabled:
-                gap.profile, gap.reason = await self._keep(gap.profile, gap.reason)
-
-    async def _keep(self, profile: AgentProfile, reason: str) -> tuple[AgentProfile, str]:
-        """Stores a written expert under a name that is free; a library that cannot be written costs no run."""
-        taken = [known.name for known in self.library.experts() if known.origin != "written"]
-        profile = profile.model_copy(update={"name": _unique(profile.name, taken)})
-        try:
-            kept = await self.library.keep(profile)
-        except ConfigError as error:
-            return profile, f"{reason}; not kept: {error}"
-        return kept, reason if kept.name == profile.name else f"{kept.name} already does this"
+        writer = Writer(self.config, self.library, self.clients("writer"), spec=self.specs("writer"), run=self.run)
+        written = await writer.write([gap.role for gap in gaps], taken)
+        for gap, new in zip(gaps, written, strict=True):
+            gap.profile, gap.reason = new.profile, new.reason
 
     async def _tools(self, profile: AgentProfile, subtask: Subtask) -> tuple[ToolSpec, ...]:
         """The tools of a seat: those its profile names and those that fit the part, best first, few."""
@@ -251,7 +238,8 @@ class Casting:
         if self.specs("expert").strength == "small":
             # A small model writes programs better than tool calls, and each tool in the prompt costs it attention.
             return ()
-        named = [tool for tool in (self.library.tool(name) for name in profile.tools) if not tool.missing()]
+        await self.library.list_servers()
+        named = self.library.named_tools(profile.tools)
         hits = await self.library.search_tools(profile.tools_query or subtask.goal, settings.top_k)
         found = [hit.item for hit in hits]
         return tuple({tool.name: tool for tool in [*named, *found]}.values())[: settings.top_k + len(named)]
@@ -260,31 +248,6 @@ class Casting:
 def fingerprint(subtask: Subtask) -> str:
     """What a team was asked for: equal for subtasks that need the same experts, different for others."""
     return "|".join([subtask.method, *(role.text.casefold() for role in subtask.roles)])
-
-
-def _unique(name: str, taken: Sequence[str]) -> str:
-    number = 2
-    unique = name
-    while unique in taken:
-        unique = f"{name}_{number}"
-        number += 1
-    return unique
-
-
-def _identifier(title: str) -> str:
-    name = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:48]
-    return name if name and name[0].isalpha() else f"expert_{name}".strip("_")
-
-
-def _written_profile(role: Role, draft: _WrittenExpert | None) -> AgentProfile:
-    return AgentProfile(
-        name=_identifier(role.title),
-        title=role.title,
-        domain="written",
-        description=draft.description if draft else role.text,
-        instructions=draft.instructions if draft else f"You are responsible for this: {role.description}",
-        origin="written",
-    )
 
 
 def _profile_of(agent: ChatAgent) -> AgentProfile:
