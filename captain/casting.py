@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from captain.chat import EXECUTOR, USER
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.decide import decide
+from captain.durable.branches import below, current_branch, on_branch
 from captain.factory_seats import FactorySeats
 from captain.library import AgentProfile, Hit, Library
 from captain.planning import Role, Subtask
@@ -243,6 +245,10 @@ class Casting:
         hits = await self.library.search_tools(profile.tools_query or subtask.goal, settings.top_k)
         found = [hit.item for hit in hits]
         return tuple({tool.name: tool for tool in [*named, *found]}.values())[: settings.top_k + len(named)]
+
+
+def _short_hash(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 
 def fingerprint(subtask: Subtask) -> str:
