@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from autogen_core.models import ChatCompletionClient, UserMessage
 from pydantic import BaseModel
 
 from captain.decide import decide
-from captain.embeddings import Embedding
-from captain.library import AgentProfile
+from captain.library import AgentProfile, Library
 from captain.library.lint_texts import text_faults
 from captain.prompts import load_prompt
 
@@ -41,16 +39,14 @@ class _Answers(BaseModel):
 class Prober:
     """Finds out whether new experts can be kept, by one call of the model that wrote them."""
 
-    def __init__(self, client: ChatCompletionClient, embedding: Callable[[], Embedding], threshold: float) -> None:
+    def __init__(self, client: ChatCompletionClient, library: Library) -> None:
         """
         Args:
             client: The model.
-            embedding: Compares meanings.
-            threshold: Cosine of field and answer below which an answer is off the topic.
+            library: Compares meanings.
         """
         self._client = client
-        self._embedding = embedding
-        self._threshold = threshold
+        self._library = library
 
     async def doubts(self, experts: Sequence[tuple[AgentProfile, str]]) -> list[str]:
         """What speaks against keeping each expert, in order; an empty text where nothing does.
@@ -72,11 +68,9 @@ class Prober:
             max_tokens=_ANSWER_TOKENS * len(experts) + 20,
         )
         answers = [*decision.value.answers, *[""] * len(experts)]
-        return await asyncio.to_thread(
-            lambda: [self._doubt(*expert, answer) for expert, answer in zip(experts, answers, strict=False)]
-        )
+        return [await self._doubt(*expert, answer) for expert, answer in zip(experts, answers, strict=False)]
 
-    def _doubt(self, profile: AgentProfile, question: str, answer: str) -> str:
+    async def _doubt(self, profile: AgentProfile, question: str, answer: str) -> str:
         if not answer.strip():
             return "it did not answer a question of its field"
         if _REFUSAL.match(answer):
@@ -86,8 +80,8 @@ class Prober:
             return f"its answer to a question of its field {CONTENT[fault.kind]}"
         if _repeats(answer, profile.instructions):
             return "its answer to a question of its field gives away its instructions"
-        vectors = self._embedding().encode([f"{profile.brief()} {question}", answer])
-        if float(vectors[0] @ vectors[1]) < self._threshold:
+        near = await self._library.likeness(f"{profile.brief()} {question}", answer)
+        if near < self._library.config.library.probe_threshold:
             return "its answer to a question of its field is off the topic"
         return ""
 

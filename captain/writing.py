@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -83,7 +82,7 @@ class Writer:
             taken: Names of experts who sit in the team or failed at the task.
         """
         drafts = await self._draft(roles)
-        names = [*taken, *(expert.name for expert in self._experts())]
+        names = list(taken)
         written: list[Written | None] = []
         candidates: dict[int, _Candidate] = {}
         for number, role in enumerate(roles):
@@ -119,7 +118,7 @@ class Writer:
         seated = list(taken)
         results: list[Written | _Candidate] = []
         for candidate in candidates:
-            known = await asyncio.to_thread(self._library.keeper.alike, candidate.profile)
+            known = await self._library.alike(candidate.profile)
             result = candidate if known is None else _refused(candidate, known, seated)
             seated.append(result.profile.name)
             results.append(result)
@@ -134,7 +133,7 @@ class Writer:
         return done
 
     async def _probed(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-        prober = Prober(self._client, self._library.embedding, self._config.library.probe_threshold)
+        prober = Prober(self._client, self._library)
         doubts = await prober.doubts([(candidate.profile, candidate.question) for candidate in candidates])
         return [replace(candidate, not_kept=doubt) for candidate, doubt in zip(candidates, doubts, strict=True)]
 
@@ -153,9 +152,6 @@ class Writer:
         return (
             refused if isinstance(refused, Written) else Written(profile, f"{_WRITTEN}; not kept: {refused.not_kept}")
         )
-
-    def _experts(self) -> list[AgentProfile]:
-        return self._library.experts() if self._config.library.enabled else []
 
     def _profile(self, role: Role, draft: _Draft | None) -> AgentProfile:
         return AgentProfile(

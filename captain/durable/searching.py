@@ -33,8 +33,21 @@ class RecordedLibrary:
         known = {profile.name: profile for profile in self._library.experts()}
         return [_hit(row, known[row["item"]]) for row in found if row["item"] in known]
 
+    async def list_servers(self) -> dict[str, Any]:
+        """As `Library.list_servers`; a run that goes on has the tools that it began with."""
+        if not self._library.config.tools.enabled or not self._library.servers.settings:
+            return {}
+
+        async def work(_: str) -> dict[str, Any]:
+            return await self._library.list_servers()
+
+        known: dict[str, Any] = await self._recording.step("servers", sorted(self._library.servers.settings), work)
+        self._library.servers.adopt(known)
+        return known
+
     async def search_tools(self, text: str, top_k: int | None = None) -> list[Hit[ToolSpec]]:
         """As `Library.search_tools`; tools that have left the library since are not found again."""
+        await self.list_servers()
 
         async def work(_: str) -> list[dict[str, Any]]:
             return [_plain(hit) for hit in await self._library.search_tools(text, top_k)]
@@ -50,8 +63,36 @@ class RecordedLibrary:
             kept = await self._library.keep(profile)
             return {"profile": kept.profile.model_dump(mode="json"), "refused": kept.refused}
 
-        kept = await self._recording.step("keep", profile.model_dump(mode="json"), work)
+        kept = await self._recording.step("keep", _said(profile), work)
         return Kept(AgentProfile.model_validate(kept["profile"]), kept["refused"])
+
+    async def alike(self, profile: AgentProfile) -> AgentProfile | None:
+        """As `Library.alike`."""
+
+        async def work(_: str) -> dict[str, Any] | None:
+            found = await self._library.alike(profile)
+            return None if found is None else found.model_dump(mode="json")
+
+        found = await self._recording.step("alike", _said(profile), work)
+        return None if found is None else AgentProfile.model_validate(found)
+
+    async def likeness(self, text: str, other: str) -> float:
+        """As `Library.likeness`."""
+
+        async def work(_: str) -> float:
+            return await self._library.likeness(text, other)
+
+        return float(await self._recording.step("likeness", [text, other], work))
+
+    def record(self, expert: str, **use: Any) -> None:
+        """As `Library.record`; a replay uses nobody."""
+        if not self._recording.strict:
+            self._library.record(expert, **use)
+
+
+def _said(profile: AgentProfile) -> dict[str, Any]:
+    """A new expert without its date and run, which differ when the same is done again."""
+    return profile.model_dump(mode="json", exclude={"provenance"})
 
 
 def _plain(hit: Hit[Any]) -> dict[str, Any]:

@@ -40,10 +40,10 @@ class Keeper:
         self._changing = threading.Lock()
 
     def keep(self, profile: AgentProfile) -> Kept:
-        """Store a written expert, under a free name when another written one has its own. Blocks.
+        """Store a written expert, under a free name when another one has its own. Blocks.
 
         Raises:
-            ConfigError: The name is that of a packaged expert or one of the user's, or the folder cannot be written.
+            ConfigError: The folder cannot be written.
         """
         profile = AgentProfile.model_validate({**profile.model_dump(), "origin": "written"})
         with self._change(f"the expert {profile.name!r} cannot be kept"):
@@ -133,12 +133,11 @@ class Keeper:
         return self._library.folder / FOLDERS[origin]
 
     def alike(self, profile: AgentProfile) -> AgentProfile | None:
-        """The expert that is described as another one is, by meaning or by words; None when there is none."""
-        experts = [expert for expert in self._library.experts() if expert.name != profile.name]
-        for expert in experts:
+        """The expert that is described as a new one is, by meaning or by words; None when there is none. Blocks."""
+        for expert in self._library.experts():
             if shared_words(expert.brief(), profile.brief()) >= SAME_WORDS:
                 return expert
-        near = [known for known in self._library.nearest(profile.meaning(), _COMPARED) if known.name != profile.name]
+        near = self._library.nearest(profile.meaning(), _COMPARED)
         vectors = self._library.embedding().encode([profile.brief(), *(known.brief() for known in near)])
         cosines = [float(row @ vectors[0]) for row in vectors[1:]]
         best = max(zip(cosines, range(len(near)), strict=True), default=None)
@@ -148,11 +147,8 @@ class Keeper:
         return self.folder(profile.origin) / f"{profile.name}.yaml"
 
     def _free_name(self, name: str) -> str:
-        """The name, or with a number when another written expert has it."""
-        known = {profile.name.casefold(): profile for profile in self._library.experts()}
-        taken = known.get(name.casefold())
-        if taken is not None and taken.origin != "written":
-            raise ConfigError(f"the name {name!r} belongs to another expert of the library; choose another name")
+        """The name, or with a number when another expert has it."""
+        known = {profile.name.casefold() for profile in self._library.experts()}
         free, number = name, 2
         while free.casefold() in known:
             free, number = f"{name[:60]}_{number}", number + 1

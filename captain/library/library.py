@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from captain.library.ranking import Entry
 from captain.library.sources import find_configured
 from captain.library.spelling import did_you_mean
 from captain.library.use import UseRecord
+from captain.mcp_servers.toolbox import Toolbox
 from captain.tools import ToolSpec
 
 _logger = logging.getLogger(__name__)
@@ -64,12 +66,12 @@ class Library:
         return list(self._read.values())
 
     def tools(self) -> list[ToolSpec]:
-        """All tools of the configured modules, also those that miss something here.
+        """All tools of the configured modules, also those that miss something here, and those of listed servers.
 
         Raises:
             ConfigError: A module or a tool is wrong.
         """
-        return list(self._tools.values())
+        return list(self._all_tools().values())
 
     def expert(self, name: str) -> AgentProfile:
         """The expert of a name.
@@ -88,9 +90,27 @@ class Library:
         Raises:
             ConfigError: There is none; the nearest name is given.
         """
-        if name not in self._tools:
-            raise ConfigError(f"the library has no tool {name!r}{did_you_mean(name, self._tools)}")
-        return self._tools[name]
+        known = self._all_tools()
+        if name not in known:
+            raise ConfigError(f"the library has no tool {name!r}{did_you_mean(name, known)}")
+        return known[name]
+
+    def named_tools(self, names: Sequence[str]) -> list[ToolSpec]:
+        """The tools that a profile names, as far as they can work here.
+
+        Raises:
+            ConfigError: There is no such tool, and no server that could not be used and might have had it.
+        """
+        wanted = [name for name in names if name in self._all_tools() or not self.servers.faults]
+        return [tool for tool in map(self.tool, wanted) if not tool.missing()]
+
+    async def list_servers(self) -> dict[str, Any]:
+        """Ask the configured MCP servers for their tools, unless they were heard before; one that fails is left out.
+
+        Returns:
+            What is known of all of them, as JSON; `servers.adopt` takes it instead of asking.
+        """
+        return await self.servers.list() if self.config.tools.enabled and self.servers.settings else {}
 
     async def search_experts(self, text: str, top_k: int | None = None) -> list[Hit[AgentProfile]]:
         """The experts that fit a text, best first; none when nothing is near enough.
@@ -126,7 +146,8 @@ class Library:
             lexical_share=self.config.library.lexical_share,
             diversity=self.config.library.diversity,
         )
-        return await self._tool_index.search(text, self._usable, top_k=wanted, rules=rules)
+        await self.list_servers()
+        return await self._tool_index.search(text, self._usable(), top_k=wanted, rules=rules)
 
     def index(self, rebuild: bool = False) -> IndexReport:
         """Bring the index to the experts and to the tools that can work here, and audit it. Blocks.
@@ -139,7 +160,7 @@ class Library:
         """
         kinds = (
             self._expert_index.build(self.experts(), rebuild=rebuild),
-            self._tool_index.build(self._usable, rebuild=rebuild),
+            self._tool_index.build(self._usable(), rebuild=rebuild),
         )
         place = self.config.library.chroma_url or str(self.folder / "index")
         return IndexReport(kinds, fingerprint=self.embedding().fingerprint(), place=place)
@@ -196,13 +217,22 @@ class Library:
         """Store a written expert in the user's library, where every later run finds it.
 
         Returns:
-            The stored profile (under a free name, when another written expert has its own); or, as refused, the one
-            that is there already and does the same by its description.
+            The stored profile (under a free name, when another expert has its own); or, as refused, the one that is
+            there already and does the same by its description.
 
         Raises:
-            ConfigError: The name is that of a packaged expert or one of the user's, or the folder cannot be written.
+            ConfigError: The folder cannot be written.
         """
         return await asyncio.to_thread(self._keep, profile)
+
+    async def alike(self, profile: AgentProfile) -> AgentProfile | None:
+        """The expert that is described as a new one is; None when there is none."""
+        return await asyncio.to_thread(self.keeper.alike, profile)
+
+    async def likeness(self, text: str, other: str) -> float:
+        """How near two texts are in meaning: their cosine."""
+        first, second = await asyncio.to_thread(self.embedding().encode, [text, other])
+        return float(first @ second)
 
     def _keep(self, profile: AgentProfile) -> Kept:
         kept = self.keeper.keep(profile)
@@ -245,8 +275,19 @@ class Library:
         return UseRecord(self.folder)
 
     @cached_property
-    def _usable(self) -> list[ToolSpec]:
+    def servers(self) -> Toolbox:
+        """The configured MCP servers, and what is known of their tools."""
+        return Toolbox(self.config.tools.mcp)
+
+    def _all_tools(self) -> dict[str, ToolSpec]:
+        return {**self._tools, **self.servers.tools(self._tools)}
+
+    @cached_property
+    def _working(self) -> list[ToolSpec]:
         return [spec for spec in self._tools.values() if not spec.missing()]
+
+    def _usable(self) -> list[ToolSpec]:
+        return [*self._working, *(s for s in self.servers.tools(self._tools).values() if not s.missing())]
 
     @cached_property
     def _expert_index(self) -> Index[AgentProfile]:
@@ -265,7 +306,7 @@ class Library:
         return Index(
             "tools",
             folder=self.folder / "index",
-            sources=self.config.tools.modules,
+            sources=[*self.config.tools.modules, *(f"mcp:{name}" for name in self.config.tools.mcp)],
             embedding=self.embedding,
             queries=self._queries,
             describe=_describe_tool,

@@ -101,15 +101,13 @@ async def test_near_duplicate_gives_the_existing_expert(make_library: Make, tmp_
     assert not (tmp_path / "user" / "experts").exists()
 
 
-async def test_names_of_others_are_refused_and_of_written_ones_numbered(make_library: Make) -> None:
+async def test_names_that_others_have_are_numbered(make_library: Make) -> None:
     library = make_library()
-    with pytest.raises(ConfigError, match="'chemist' belongs to another expert"):
-        await library.keep(written("chemist"))
-    await library.keep(written())
-    mushrooms = written(title="Mushroom expert", description="Tells edible fungi from poisonous ones.")
-    other = (await library.keep(mushrooms)).profile
-    assert other.name == "botanist_2"
-    assert {"botanist", "botanist_2"} <= {profile.name for profile in make_library().experts()}
+    assert (await library.keep(written("chemist"))).profile.name == "chemist_2"
+    assert library.expert("chemist").origin == "user"
+    mushrooms = written("chemist_2", title="Mushroom expert", description="Tells edible fungi from poisonous ones.")
+    assert (await library.keep(mushrooms)).profile.name == "chemist_2_2"
+    assert {"chemist", "chemist_2", "chemist_2_2"} <= {profile.name for profile in make_library().experts()}
 
 
 async def test_experts_kept_by_another_process_are_seen(make_library: Make) -> None:
