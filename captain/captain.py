@@ -285,6 +285,8 @@ class Captain:
         from captain.durable.intake import taken_in
         from captain.durable.searching import RecordedLibrary
         from captain.effects import Effects
+        from captain.factory_seats import FactorySeats
+        from captain.mcp_servers.servers import serving
         from captain.members import as_members
         from captain.reporting import Reporter
         from captain.subtask import Surroundings
@@ -303,7 +305,17 @@ class Captain:
         if self._seatable is None:
             self._seatable = as_members(self._members)
         library = cast("Library", RecordedLibrary(self.library, recording))
-        casting = Casting(self.config, library, router.client, router.spec, self._seatable, self._teams)
+        factories = FactorySeats(self.config, library, router.client, tree.run.work, task)
+        casting = Casting(
+            self.config,
+            library,
+            router.client,
+            router.spec,
+            self._seatable,
+            self._teams,
+            factories=factories,
+            run=tree.run.folder.name,
+        )
         around = Surroundings(
             config=self.config,
             brief=brief,
@@ -319,7 +331,8 @@ class Captain:
         try:
             if executor is not None:
                 await executor.start()
-            result = await Walk(around, output_type).go()
+            async with serving(library.servers.settings), factories:
+                result = await Walk(around, output_type).go()
         finally:
             if executor is not None:
                 await executor.stop()

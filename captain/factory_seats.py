@@ -163,7 +163,10 @@ class FactorySeats:
         decision = await decide(self.clients("selector"), question, form, fallback=dict, max_tokens=most)
         return dict(decision.value)
 
-    async def aclose(self) -> None:
+    async def __aenter__(self) -> FactorySeats:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
         """Closes the agents that were made."""
         for agent in self._made:
             try:
