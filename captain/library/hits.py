@@ -73,6 +73,4 @@ class Hit(Generic[Item]):
             parts.append(f"domain {self.domain:.3f}")
         line = f"{self.score:.3f} = similarity {self.similarity:.3f} ({', '.join(parts)})"
         line += f" x success {self.success:.2f} x cost {self.cost:.2f}"
-        return (
-            line if self.near is None else f"{line}; stands behind the others, for it nearly says what {self.near} says"
-        )
+        return line if self.near is None else f"{line}; nearly the same as {self.near}, so behind the others"

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from captain.config import CaptainConfig, LibraryConfig, ModelSpec
-from captain.library import Library
-from captain.library.ranking import Ranking, tokens
+from captain.library import Hit, Library
+from captain.library.hits import Rules, Standing
+from captain.library.lexicon import tokens
+from captain.library.ranking import Entry, Ranking
+
+LEXICAL = Rules(threshold=0.0)
+
+
+def ranked(
+    vectors: np.ndarray[Any, np.dtype[np.float32]], words: Sequence[str], domains: Sequence[str] = ()
+) -> Ranking[str]:
+    """Entries `e0`, `e1` … of these vectors and words."""
+    names = [f"e{number}" for number in range(len(words))]
+    entries = [
+        Entry(name, "", text, domain)
+        for name, text, domain in itertools.zip_longest(names, words, domains, fillvalue="")
+    ]
+    return Ranking(names, vectors, entries)
+
+
+def turned(*degrees: float) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Vectors at these angles; the query lies at 0."""
+    return np.array([[np.cos(np.radians(angle)), np.sin(np.radians(angle))] for angle in degrees], np.float32)
+
+
+QUERY = np.array([1, 0], np.float32)
+
+
+def names(hits: Sequence[Hit[str]]) -> list[str]:
+    return [hit.item for hit in hits]
 
 
 def test_words_are_compared_without_capitals_and_by_their_stem() -> None:
@@ -22,25 +53,93 @@ def test_words_are_compared_without_capitals_and_by_their_stem() -> None:
 
 def test_rare_words_count_more_than_common_ones() -> None:
     words = ["works with the table", "works with the circle", "works with the poem", ""]
-    ranking = Ranking(["table", "circle", "poem", "nothing"], np.zeros((4, 2), np.float32), words)
-    hits = ranking.search("with the circle", np.zeros(2, np.float32), top_k=4, threshold=0.0)
-    assert [hit.item for hit in hits] == ["circle", "table", "poem", "nothing"]
+    ranking = ranked(np.zeros((4, 2), np.float32), words)
+    hits = ranking.search("with the circle", np.zeros(2, np.float32), top_k=4, rules=LEXICAL)
+    assert names(hits) == ["e1", "e0", "e2", "e3"]
     assert hits[0].lexical > 2 * hits[1].lexical > 0 == hits[3].lexical
-    unknown = ranking.search("circle zebra", np.zeros(2, np.float32), top_k=1, threshold=0.0)[0]
+    unknown = ranking.search("circle zebra", np.zeros(2, np.float32), top_k=1, rules=LEXICAL)[0]
     assert unknown.lexical < hits[0].lexical <= 1
 
 
 def test_threshold_is_lifted_by_shared_words() -> None:
-    vectors = np.array([[0.28, 0.96], [0.28, 0.96]], np.float32)
-    ranking = Ranking(["named", "other"], vectors, ["regular expressions", "something else"])
-    hits = ranking.search("regular expressions", np.array([1, 0], np.float32), top_k=5, threshold=0.3)
-    assert [hit.item for hit in hits] == ["named"]
+    ranking = ranked(np.array([[0.28, 0.96], [0.28, 0.96]], np.float32), ["regular expressions", "something else"])
+    assert names(ranking.search("regular expressions", QUERY, top_k=5, rules=Rules(threshold=0.3))) == ["e0"]
+    dense_only = Rules(threshold=0.3, lexical_share=0)
+    assert ranking.search("regular expressions", QUERY, top_k=5, rules=dense_only) == []
 
 
 def test_empty_ranking_finds_nothing() -> None:
-    ranking: Ranking[str] = Ranking([], np.zeros((0, 0), np.float32), [])
-    assert ranking.search("x", np.zeros(3, np.float32), top_k=3, threshold=-1) == []
+    ranking = ranked(np.zeros((0, 0), np.float32), [])
+    assert ranking.search("x", np.zeros(3, np.float32), top_k=3, rules=Rules(threshold=-1)) == []
     assert ranking.nearest(np.zeros(3, np.float32), 3) == []
+
+
+def test_near_copies_stand_behind_the_others() -> None:
+    ranking = ranked(turned(10, 11, 12, 40, 80), [""] * 5)
+    rules = Rules(threshold=-1, diversity=True)
+    hits = ranking.search("x", QUERY, top_k=4, rules=rules)
+    assert names(hits) == ["e0", "e3", "e4", "e1"]
+    assert [hit.near for hit in hits] == [None, None, None, "e0"]
+    assert hits[-1].explain().endswith("nearly the same as e0, so behind the others")
+    assert names(ranking.search("x", QUERY, top_k=2, rules=rules)) == ["e0", "e3"]
+    assert names(ranking.search("x", QUERY, top_k=3, rules=Rules(threshold=-1, diversity=False))) == ["e0", "e1", "e2"]
+
+
+def test_copies_below_the_threshold_do_not_come_back() -> None:
+    ranking = ranked(turned(10, 11, 80), [""] * 3)
+    assert names(ranking.search("x", QUERY, top_k=3, rules=Rules(threshold=0.5))) == ["e0", "e1"]
+
+
+def test_a_domain_supports_its_experts() -> None:
+    ranking = ranked(turned(30, 31, 70, 33), [""] * 4, ["law", "music", "music", "music"])
+    alone = ranking.search("x", QUERY, top_k=4, rules=Rules(threshold=-1, diversity=False))
+    assert names(alone) == ["e0", "e1", "e3", "e2"] and alone[0].domain is None
+    shared = Rules(threshold=-1, diversity=False, domain_share=0.5)
+    strong = ranked(turned(33, 31, 32, 33), [""] * 4, ["law", "music", "music", "music"])
+    hits = {hit.item: hit for hit in strong.search("x", QUERY, top_k=4, rules=shared)}
+    cosines = np.cos(np.radians([31, 32, 33]))
+    assert hits["e1"].domain == pytest.approx(cosines.mean())
+    assert hits["e0"].domain == pytest.approx(np.cos(np.radians(33)))
+    assert hits["e3"].similarity == pytest.approx((cosines[2] + cosines.mean()) / 2)
+    assert list(hits) == ["e1", "e2", "e3", "e0"]
+
+
+def test_equal_entries_of_a_domain_are_each_counted_once() -> None:
+    ranking = ranked(turned(20, 20, 20, 20, 60), [""] * 5, ["a", "a", "a", "a", "a"])
+    hits = ranking.search("x", QUERY, top_k=5, rules=Rules(threshold=-1, domain_share=0.5))
+    assert hits[0].domain == pytest.approx(np.cos(np.radians(20)))
+
+
+def test_the_record_of_use_multiplies_the_score_and_is_explained() -> None:
+    ranking = ranked(turned(20, 25), ["", ""])
+    record = {"e0": Standing(success=0.8, cost=0.95), "gone": Standing(success=0.1)}
+    hits = ranking.search("x", QUERY, top_k=2, rules=Rules(threshold=0.9), record=record)
+    assert names(hits) == ["e1", "e0"], "the threshold looks at the similarity alone"
+    second = hits[1]
+    assert second.score == pytest.approx(second.similarity * 0.8 * 0.95)
+    assert "x success 0.80 x cost 0.95" in second.explain() and f"{second.score:.3f} = similarity" in second.explain()
+    assert hits[0].success == hits[0].cost == 1
+
+
+def test_many_equal_entries_keep_their_order() -> None:
+    ranking = ranked(turned(*[50] * 900, 10), [""] * 901)
+    found = names(ranking.search("x", QUERY, top_k=4, rules=Rules(threshold=-1, diversity=False)))
+    assert found == ["e900", "e0", "e1", "e2"]
+
+
+def test_search_agrees_with_a_plain_loop() -> None:
+    random = np.random.default_rng(7)
+    vectors = random.standard_normal((400, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    words = [" ".join(random.choice(["sum", "tax", "poem", "gene", "road"], 3)) for _ in range(400)]
+    ranking = ranked(vectors, words)
+    query = vectors[3] + vectors[8]
+    hits = ranking.search("tax road", query, top_k=20, rules=Rules(threshold=0.1, diversity=False))
+    everyone = ranking.search("tax road", query, top_k=400, rules=Rules(threshold=-9, diversity=False))
+    plain = [
+        (-(float(vectors[row] @ query)) - 0.3 * hit.lexical, row) for hit in everyone for row in [int(hit.item[1:])]
+    ]
+    assert [int(hit.item[1:]) for hit in hits] == [row for _, row in sorted(plain)[:20]]
 
 
 ROLES = {
