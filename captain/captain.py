@@ -287,7 +287,6 @@ class Captain:
         from captain.effects import Effects
         from captain.factory_seats import FactorySeats
         from captain.mcp_servers.servers import serving
-        from captain.members import as_members
         from captain.reporting import Reporter
         from captain.subtask import Surroundings
         from captain.walk import Walk
@@ -302,20 +301,10 @@ class Captain:
             await asyncio.to_thread(lambda: (self.library.experts(), self.library.tools()))
         router = self._router(tree, reporter)
         executor = self._executor(tree)
-        if self._seatable is None:
-            self._seatable = as_members(self._members)
         library = cast("Library", RecordedLibrary(self.library, recording))
         factories = FactorySeats(self.config, library, router.client, tree.run.work, task)
-        casting = Casting(
-            self.config,
-            library,
-            router.client,
-            router.spec,
-            self._seatable,
-            self._teams,
-            factories=factories,
-            run=tree.run.folder.name,
-        )
+        own, run = self._own_members(), tree.run.folder.name
+        casting = Casting(self.config, library, router.client, router.spec, own, self._teams, factories, run)
         around = Surroundings(
             config=self.config,
             brief=brief,
@@ -342,6 +331,13 @@ class Captain:
         result = result.model_copy(update=update)
         reporter.finished(result)
         return result
+
+    def _own_members(self) -> tuple[ChatAgent, ...]:
+        from captain.members import as_members
+
+        if self._seatable is None:
+            self._seatable = as_members(self._members)
+        return self._seatable
 
     def _executor(self, tree: _Tree) -> CodeExecutor | None:
         """Where programs run, recorded; in a replay none runs."""
