@@ -89,8 +89,11 @@ class VectorStore:
         Raises:
             ConfigError: The index belongs to another embedding, cannot be written, or fails its audit twice.
         """
+        job = Job(texts, embed)
+        if not texts and not self.folder.exists():
+            return job.built(audited=True)
         try:
-            return self._locked(Job(texts, embed), rebuild=rebuild, audit=True)
+            return self._locked(job, rebuild=rebuild, audit=True)
         except (OSError, TimeoutError) as error:
             raise ConfigError(
                 f"the index in {str(self.folder)!r} cannot be built: {error}; free the folder, or choose another one "
