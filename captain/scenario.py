@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,6 +22,23 @@ from captain.errors import CaptainError, ConfigError
 from captain.results import Record, Result
 
 _HYDRA_KEYS = frozenset({"_target_", "_convert_", "_recursive_", "_partial_", "_args_"})
+
+_current: ContextVar[str | None] = ContextVar("captain_scenario", default=None)
+
+
+def current_scenario() -> str | None:
+    """The scenario that the running code works for, if any."""
+    return _current.get()
+
+
+@contextmanager
+def on_behalf_of(scenario: str) -> Iterator[None]:
+    """Lets everything that the block starts count as work for a scenario."""
+    token = _current.set(scenario)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 class Solver(Protocol):

@@ -17,6 +17,7 @@ from captain.casting import Cast, Casting
 from captain.chat import EXECUTOR, USER, Message, text_of
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
+from captain.durable.branches import current_branch
 from captain.effects import Effects
 from captain.floor import Floor
 from captain.limits import Spending
@@ -28,6 +29,7 @@ from captain.results import SubtaskReport
 from captain.review import Reflection, Reflector
 from captain.seating import Table, runs_programs
 from captain.team import ChatOutcome, Team
+from captain.using import record_use
 from captain.wanted import Wanted
 
 
@@ -76,7 +78,11 @@ class SubtaskWork:
             if self._must_check_back(reflection, outcome):
                 reflection = await self._check_backwards(team, reflection, outcome, previous)
                 self._note(reflection, outcome, attempt, team)
-            if reflection.verdict in ("accept", "replan") or attempt == self.around.config.walk.max_attempts:
+            last = reflection.verdict in ("accept", "replan") or attempt == self.around.config.walk.max_attempts
+            if last or reflection.verdict == "recast":
+                key = f"{current_branch()}:{self.subtask.id}.{attempt}"
+                await record_use(self.around.casting, team.seats, team.floor.thread, reflection, key=key)
+            if last:
                 break
             previous = reflection.answer
             if reflection.verdict == "recast":

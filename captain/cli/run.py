@@ -101,12 +101,14 @@ def _execute(item: Planned) -> dict[str, Any]:
 
 async def _run(item: Planned, run: Run) -> ScenarioResult:
     from captain import Captain
+    from captain.scenario import on_behalf_of
 
     composed = item.composed
     run.write("scenario", name=item.scenario.name, settings=composed.scenario, parameters=composed.parameters)
     # The runs of single tasks lie inside the scenario's folder: one experiment, one folder.
     config = composed.captain.model_copy(update={"runs_dir": str(run.folder / "runs")})
-    return await item.scenario.run(Captain(config), run)
+    with on_behalf_of(item.scenario.name):
+        return await item.scenario.run(Captain(config), run)
 
 
 def _report(item: Planned, result: ScenarioResult, run: Run) -> dict[str, Any]:
