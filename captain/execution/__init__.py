@@ -8,32 +8,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from captain.config import ExecutionConfig
+from captain.config import ExecutionConfig, SandboxConfig
 from captain.execution.programs import show_last_expression
 
 if TYPE_CHECKING:
-    from autogen_core.code_executor import CodeExecutor
+    from captain.execution.container import ContainerExecutor
+    from captain.execution.local import LocalExecutor
 
 __all__ = ["build_executor", "show_last_expression"]
 
 
-def build_executor(config: ExecutionConfig, *, folder: Path) -> CodeExecutor:
+def build_executor(
+    config: ExecutionConfig, *, folder: Path, sandbox: SandboxConfig | None = None
+) -> LocalExecutor | ContainerExecutor:
     """Build the executor that the settings ask for.
+
+    The first call in a process tries for up to a few seconds which isolation works here.
 
     Args:
         config: Backend, time limit in seconds and cap on the output in characters.
         folder: The folder in which programs run; it is made when absent and should belong to one run.
+        sandbox: What holds programs in; the defaults when absent.
 
     Returns:
-        An executor whose results have exit_code, output and code_file.
+        An executor whose results have exit_code, output and code_file. Its `isolation` says what holds programs in,
+        and has a `notice` for people when that is weak.
 
     Raises:
-        ConfigError: The Docker backend is chosen and its extra is not installed.
+        ConfigError: The Docker backend is chosen and its extra is not installed, or the isolation that is asked for
+            or required is not to be had.
     """
+    sandbox = sandbox or SandboxConfig()
     if config.backend == "docker":
         from captain.execution.container import ContainerExecutor
 
-        return ContainerExecutor(config, folder=folder)
+        return ContainerExecutor(config, sandbox, folder=folder)
     from captain.execution.local import LocalExecutor
 
-    return LocalExecutor(config, folder=folder)
+    return LocalExecutor(config, sandbox, folder=folder)

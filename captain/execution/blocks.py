@@ -85,6 +85,7 @@ class BlockExecutor(CodeExecutor):
                 outputs.append(f"The language {block.language!r} cannot be run here. Write Python or a shell script.")
                 code = 1
                 break
+            self._make_ready()
             program = write_program(self._folder, prepare(block.code, language), language, written=block.code)
             first_file = first_file or str(program.path)
             finished = await self._run(program, language)
@@ -96,6 +97,9 @@ class BlockExecutor(CodeExecutor):
         output = "\n".join(outputs) if blocks else "There was no code to run."
         # a note at the end of the last block may exceed the cap a little and must not be what is cut
         return ProgramResult(code, cut_middle(output, self._config.max_output_chars + 400), first_file)
+
+    def _make_ready(self) -> None:
+        """See to it that the next program can be written to the folder."""
 
     @abstractmethod
     async def _run(self, program: Program, language: Language) -> Finished:

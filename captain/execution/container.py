@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import importlib.util
 import math
 import shlex
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock
 
-from captain.config import ExecutionConfig
+from captain.config import ExecutionConfig, SandboxConfig
 from captain.errors import ConfigError
 from captain.execution.blocks import BlockExecutor
+from captain.execution.isolation import Isolation
 from captain.execution.messages import TIMEOUT_CODE, Program
 from captain.execution.processes import Ending, Finished, cut_middle
 from captain.execution.programs import Language
@@ -36,17 +39,20 @@ class ContainerExecutor(BlockExecutor):
     The image needs `python` and the packages that programs import; the default image has the standard library only.
     """
 
-    def __init__(self, config: ExecutionConfig, *, folder: Path) -> None:
+    def __init__(self, config: ExecutionConfig, sandbox: SandboxConfig, *, folder: Path) -> None:
         """Prepare the executor; the engine is not asked yet.
 
         Args:
             config: Image, time limit and cap on the output.
+            sandbox: Whether the network is open.
             folder: The folder that the container sees.
 
         Raises:
             ConfigError: The `docker` extra is not installed.
         """
         super().__init__(config, folder=folder)
+        self.isolation = Isolation("docker")
+        self._network = sandbox.network
         self._inner: DockerCommandLineCodeExecutor | None = None
         self._starting = asyncio.Lock()
         _require_extra()
@@ -59,7 +65,7 @@ class ContainerExecutor(BlockExecutor):
         """
         async with self._starting:
             if self._inner is None:
-                self._inner = await _start_container(self._config, self.folder)
+                self._inner = await _start_container(self._config, self.folder, network=self._network)
 
     async def stop(self) -> None:
         """Remove the container with all that runs in it."""
@@ -108,22 +114,39 @@ def _require_extra() -> None:
         )
 
 
-async def _start_container(config: ExecutionConfig, folder: Path) -> DockerCommandLineCodeExecutor:
+async def _start_container(config: ExecutionConfig, folder: Path, *, network: bool) -> DockerCommandLineCodeExecutor:
     from autogen_ext.code_executors.docker import DockerCommandLineCodeExecutor
 
     engine_error: type[Exception] = importlib.import_module("docker.errors").DockerException
+    name = f"captain-{uuid.uuid4().hex}"
     inner = DockerCommandLineCodeExecutor(
         image=config.docker_image,
+        container_name=name,
         work_dir=folder,
         timeout=math.ceil(config.timeout) + 10,  # a second net; the script's own limit comes first
         delete_tmp_files=True,
     )
     try:
         await inner.start()
+        if not network:
+            await asyncio.to_thread(_cut_off, name)
     except (engine_error, OSError, ValueError, RuntimeError) as error:
+        with contextlib.suppress(engine_error):
+            await inner.stop()
         reason = str(error).splitlines()[0][:200]
         raise ConfigError(
             f"execution.backend='docker', docker_image={config.docker_image!r}: no container ({reason});"
             " start the Docker engine, or choose execution.backend=local"
         ) from error
     return inner
+
+
+def _cut_off(name: str) -> None:
+    """Take a container off every network; AutoGen's executor cannot start it without."""
+    client = importlib.import_module("docker").from_env()
+    try:
+        container = client.containers.get(name)
+        for network in container.attrs["NetworkSettings"]["Networks"]:
+            client.networks.get(network).disconnect(container)
+    finally:
+        client.close()

@@ -11,6 +11,8 @@ from captain.execution.processes import Ending, Finished, cut_middle
 
 TIMEOUT_CODE = 124
 FLOOD_CODE = 125
+_MEMORY_CODE = 128 + signal.SIGKILL
+_DISK_CODE = 128 + signal.SIGXFSZ
 _FRAMES_KEPT = 3
 _SLACK = 100  # room for the line that says what was cut while reading
 _CRASHES: dict[int, str] = {
@@ -65,8 +67,9 @@ def _rename(output: str, program: Program) -> str:
 
 
 def exit_code(ending: Ending, code: int) -> int:
-    """Return the exit code that is reported: 124 after a time-out, 125 after a flood of output."""
-    return {"exit": code, "timeout": TIMEOUT_CODE, "flood": FLOOD_CODE}[ending]
+    """Return the exit code that is reported: 124 after a time-out, 125 after a flood of output, else as of a signal."""
+    codes = {"timeout": TIMEOUT_CODE, "flood": FLOOD_CODE, "memory": _MEMORY_CODE, "disk": _DISK_CODE}
+    return codes.get(ending, code)
 
 
 def _notes(finished: Finished, output: str, seconds: float) -> list[str]:
@@ -74,6 +77,8 @@ def _notes(finished: Finished, output: str, seconds: float) -> list[str]:
         return [f"The program was stopped: it ran longer than {seconds:g} seconds. Use a faster method or less data."]
     if finished.ending == "flood":
         return ["The program was stopped: it printed far too much. Print only the result."]
+    if finished.ending in ("memory", "disk"):
+        return [f"The program was stopped: it used too much {finished.ending}. Work with less data at once."]
     notes = []
     if finished.exit_code and "EOFError: EOF when reading a line" in output:
         notes.append("There is no keyboard here: input() cannot be used. Write the values into the program.")

@@ -6,19 +6,21 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from captain.execution.surroundings import MARKER
+from captain.execution.watch import wait_for_excess
 
 _CHUNK = 65536
 _DRAIN_SECONDS = 2.0
 _SWEEPS = 20
 _BYTES_PER_CHARACTER = 4
 
-Ending = Literal["exit", "timeout", "flood"]
+Ending = Literal["exit", "timeout", "flood", "memory", "disk"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Finished:
     """How a program ended."""
 
     ending: Ending
-    """`exit`: by itself; `timeout`: time was up; `flood`: it wrote more than it may write at all."""
+    """`exit`: by itself; `timeout`: time was up; `flood`: it printed more than it may print at all; `memory`, `disk`:
+    it and its children used more of them than they may."""
     exit_code: int
     """Its exit code; 128 + the signal's number when a signal ended it."""
     output: str
@@ -42,6 +45,10 @@ class Bounds:
     """Output that is kept: the first and the last half of this many characters."""
     flood: int = 20_000_000
     """Bytes of output after which the program is stopped."""
+    memory: int | None = None
+    """Bytes that all its processes may use together."""
+    disk: int | None = None
+    """Bytes that its folder may hold."""
 
 
 @dataclass
@@ -112,7 +119,7 @@ async def run_process(
     kept = Tail(bounds.characters * _BYTES_PER_CHARACTER // 2)
     reading = asyncio.create_task(_collect(reader, kept, bounds.flood))
     try:
-        ending = await _wait(process, reading, bounds.seconds)
+        ending = await _wait(process, reading, folder, bounds)
     finally:
         kill_everything(environment[MARKER], session=process.pid, leader_alive=process.returncode is None)
         await process.wait()
@@ -147,21 +154,29 @@ async def _collect(reader: asyncio.StreamReader, kept: Tail, flood: int) -> bool
     return True
 
 
-async def _wait(process: asyncio.subprocess.Process, reading: asyncio.Task[bool], seconds: float) -> Ending:
-    """Wait for the end, the flood, or the time limit. A program may close its output long before it ends."""
+async def _wait(
+    process: asyncio.subprocess.Process, reading: asyncio.Task[bool], folder: Path, bounds: Bounds
+) -> Ending:
+    """Wait for the end, the flood, too much use, or the time limit. A program may close its output long before."""
     waiting = asyncio.create_task(process.wait())
-    deadline = asyncio.get_running_loop().time() + seconds
+    watching = asyncio.create_task(
+        wait_for_excess(process.pid, folder, memory=bounds.memory or sys.maxsize, disk=bounds.disk or sys.maxsize)
+    )
+    deadline = asyncio.get_running_loop().time() + bounds.seconds
+    pending: set[asyncio.Task[Any]] = {waiting, reading, watching}
     try:
-        await asyncio.wait({waiting, reading}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            return "exit"
-        if reading.done() and reading.result():
-            return "flood"
-        left = deadline - asyncio.get_running_loop().time()
-        done, _ = await asyncio.wait({waiting}, timeout=max(left, 0.0))
-        return "exit" if done else "timeout"
+        while (left := deadline - asyncio.get_running_loop().time()) > 0:
+            _, pending = await asyncio.wait(pending, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                return "exit"
+            if watching.done():
+                return watching.result()
+            if reading.done() and reading.result():
+                return "flood"
+        return "timeout"
     finally:
         waiting.cancel()
+        watching.cancel()
 
 
 def kill_everything(marker: str, *, session: int | None = None, leader_alive: bool = False) -> None:

@@ -39,7 +39,7 @@ async def test_script_of_the_container(tmp_path: Path, monkeypatch: pytest.Monke
 
     local = build_executor(ExecutionConfig(), folder=tmp_path)
 
-    async def start(config: ExecutionConfig, folder: Path) -> object:
+    async def start(config: ExecutionConfig, folder: Path, *, network: bool) -> object:
         return local
 
     monkeypatch.setattr(container, "_start_container", start)
