@@ -21,6 +21,7 @@ from captain.decide import choose
 from captain.errors import CaptainError
 from captain.examples import ExampleHarness, find_examples
 from captain.floor import Floor, FloorTermination
+from captain.members import GuardedMember
 from captain.programs import ProgramRunner
 from captain.prompts import load_prompt
 from captain.seating import Seat, Table, seat_agent
@@ -72,7 +73,7 @@ class Team:
     def _assemble(self) -> SelectorGroupChat | None:
         members: list[ChatAgent | AutoGenTeam] = [seat_agent(seat, self.seats, self.table) for seat in self.seats]
         if self.executor is not None:
-            members.append(self._runner(self.executor))
+            members.append(GuardedMember(self._runner(self.executor), self.floor.fault))
         self._solo = members[0] if len(members) == 1 else None
         if self._solo is not None:
             return None

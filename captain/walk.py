@@ -99,6 +99,8 @@ class Walk:
                 done[subtask.id].set()
 
         results = await asyncio.gather(*(one(s) for s in plan.subtasks), return_exceptions=True)
+        # In the order of the plan, whichever was done first: the next prompts are made from them.
+        self.reports = {s.id: self.reports[s.id] for s in plan.subtasks if s.id in self.reports}
         errors = [result for result in results if isinstance(result, BaseException)]
         for error in errors:
             if not isinstance(error, CaptainError):

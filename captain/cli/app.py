@@ -76,6 +76,29 @@ def doctor(overrides: Overrides = None, config_dir: ConfigDir = None, as_json: J
 
 
 @app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of the run.")],
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> int:
+    """Go on with a run that was cut off, stopped by a limit, or waits for you."""
+    from captain.cli.runs import resume_run
+
+    return resume_run(folder, overrides or [], as_json=as_json)
+
+
+@app.command()
+def replay(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of the run.")],
+    as_json: Json = False,
+) -> int:
+    """Run a recorded run again from its record alone: no model, tool, program or network."""
+    from captain.cli.runs import replay_run
+
+    return replay_run(folder, as_json=as_json)
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     from importlib.metadata import version as installed

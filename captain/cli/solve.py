@@ -46,13 +46,15 @@ def solve_task(
 def _solve(config: CaptainConfig, task: str, files: Sequence[Path]) -> Result | None:
     """Solves the task in a run of its own, showing each event; None when interrupted."""
     from captain import Captain
+    from captain.cli.approving import ask_on_terminal
     from captain.journal import Run
 
     fetch_missing(config)
     run = Run.create(config.runs_dir, config)
     try:
         with progress() as show:
-            return asyncio.run(Captain(config).solve_async(task, files=list(files), run=run, listener=show))
+            chief = Captain(config, approver=ask_on_terminal())
+            return asyncio.run(chief.solve_async(task, files=list(files), run=run, listener=show))
     except KeyboardInterrupt:
         run.finish({"status": "stopped", "stop_reason": "interrupted", "run_dir": str(run.folder)})
         notice(f"interrupted; what was done is kept in {run.folder}")
@@ -90,6 +92,12 @@ def show_result(result: Result) -> None:
     if len(result.evidence) > EVIDENCE_SHOWN:
         say(f"          and {len(result.evidence) - EVIDENCE_SHOWN} more")
     say(f"usage     {_usage(result)}")
+    for goal in result.missing[:EVIDENCE_SHOWN]:
+        say(f"missing   {one_line(goal, limit=100)}")
+    for line in result.unknown:
+        say(f"unknown   {one_line(line)}")
+    if result.run_dir is not None and result.status in ("paused", "stopped"):
+        say(f"go on     captain resume {clean(str(result.run_dir))}")
     if result.run_dir is not None:
         say(f"run       {clean(str(result.run_dir))}")
 

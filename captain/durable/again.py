@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from captain.effects import Approver
 
 
+_NOT_COMPARED = ("usage", "run_dir", "output")
+
+
 async def go_on(
     captain: type[Captain],
     run_dir: str | Path,
@@ -59,6 +62,15 @@ async def run_again(captain: type[Captain], run_dir: str | Path, *, members: Seq
         chief = captain(recorded.config, members=members)
         result = await chief.solve_recorded(recorded, Recording(run, recorded.journal.entries, strict=True), None)
     return result.model_copy(update={"run_dir": recorded.folder})
+
+
+def differences(run_dir: str | Path, result: Result) -> list[str]:
+    """Names the fields in which a result differs from the recorded one; times and places are not compared."""
+    recorded = dict(read_run(run_dir).result)
+    if not recorded.get("answer") and recorded.get("status") not in ("solved", "unverified", "failed", "stopped"):
+        return ["status"]
+    now = result.to_dict()
+    return sorted(name for name in now if name not in _NOT_COMPARED and now[name] != recorded.get(name))
 
 
 def _check_members(recorded: RecordedRun, members: Sequence[ChatAgent | Team]) -> None:
