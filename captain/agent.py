@@ -10,7 +10,7 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_core import CancellationToken
 
 from captain.captain import Captain
-from captain.errors import LimitExceeded, ModelError
+from captain.errors import LimitExceeded, ModelError, Paused
 
 
 class CaptainAgent(BaseChatAgent):
@@ -36,6 +36,8 @@ class CaptainAgent(BaseChatAgent):
         task = "\n\n".join(message.to_text() for message in self._heard)
         try:
             result = await self._captain.solve_async(task)
+            if result.status == "paused":
+                raise Paused(result.stop_reason)  # what waits for a person stops the outer team too
             text = f"{result.answer}\n\nFINAL ANSWER: {result.answer}" if result.answer else result.stop_reason
             status: str = result.status
         except LimitExceeded as error:

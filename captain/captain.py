@@ -39,6 +39,7 @@ class _Tree:
     spending: Spending
     depth: int
     usages: list[Usage]
+    approver: Approver | None = None
 
 
 _current: ContextVar[_Tree | None] = ContextVar("captain_tree", default=None)
@@ -147,7 +148,7 @@ class Captain:
         own = run or Run.create(self.config.runs_dir, self.config)
         names = [str(getattr(member, "name", "?")) for member in self._members]
         own.write(TASK, **describe_task(task, files, output_type, names), config=digest_of(self.config))
-        tree = _Tree(own, Recording(own), Spending(self.config.limits), 1, [])
+        tree = _Tree(own, Recording(own), Spending(self.config.limits), 1, [], self._approver)
         return await self._solve_tree(tree, task, files, output_type, listener)
 
     async def _solve_below(
@@ -166,7 +167,8 @@ class Captain:
             raise LimitExceeded(f"a Captain sits {parent.depth} deep; walk.max_depth={self.config.walk.max_depth}")
         identity = parent.recording.identify("nested", {"task": task})
         branch = below(current_branch(), f"captain-{identity.request[:8]}-{identity.number}")
-        tree = _Tree(run or parent.run, parent.recording, parent.spending, parent.depth + 1, [])
+        approver = self._approver or parent.approver
+        tree = _Tree(run or parent.run, parent.recording, parent.spending, parent.depth + 1, [], approver)
         token = _current.set(tree)
         try:
             with on_branch(branch):
@@ -183,7 +185,7 @@ class Captain:
         from captain.limits import Spending
 
         spending = Spending(self.config.limits, time.perf_counter() - recording.run.elapsed)
-        tree = _Tree(recording.run, recording, spending, 1, [])
+        tree = _Tree(recording.run, recording, spending, 1, [], self._approver)
         return await self._solve_tree(tree, recorded.task, recorded.files, recorded.output_type, listener)
 
     async def _solve_tree(
@@ -315,7 +317,7 @@ class Captain:
             clients=router.client,
             specs=router.spec,
             spending=tree.spending,
-            effects=Effects(self.config.approval, tree.run.work, recording, tree.spending, reporter, self._approver),
+            effects=Effects(self.config.approval, tree.run.work, recording, tree.spending, reporter, tree.approver),
         )
         try:
             if executor is not None:

@@ -15,7 +15,7 @@ from captain.config import ApprovalConfig
 from captain.durable.branches import current_branch
 from captain.durable.effects import RecordedTool
 from captain.durable.recording import Recording
-from captain.errors import Paused, ToolError
+from captain.errors import CaptainError, Paused, ToolError
 from captain.limits import Spending
 from captain.members import Fault
 from captain.reporting import Reporter
@@ -26,7 +26,7 @@ from captain.tools import ToolSpec
 class ApprovalRequest(Record):
     """Something that waits for a person."""
 
-    kind: Literal["tool", "subtask"]
+    what: Literal["tool", "subtask"]
     name: str
     """The tool, or the subtask's id."""
     arguments: dict[str, Any]
@@ -106,7 +106,7 @@ class Effects:
         """
 
         async def ask(_: str) -> dict[str, Any]:
-            waits = f"{request.kind} {request.name!r} waits for approval: {request.reason}"
+            waits = f"{request.what} {request.name!r} waits for approval: {request.reason}"
             self.reporter.event("approval", waits, **request.model_dump(mode="json"))
             if self.approver is None:
                 raise Paused(waits)
@@ -140,20 +140,22 @@ class GuardedTool(BaseTool[BaseModel, Any]):
         Raises:
             ToolError: The call was denied, or the tool failed.
         """
-        reason = self._effects.reason(self._spec)
-        if reason:
-            args = await self._approved(args, reason)
-        return await self._tool.run_json(args, cancellation_token, call_id)
+        try:
+            reason = self._effects.reason(self._spec)
+            if reason:
+                args = await self._approved(args, reason)
+            return await self._tool.run_json(args, cancellation_token, call_id)
+        except ToolError:
+            raise
+        except CaptainError as error:
+            # AutoGen hands what a tool raises to the model; here the team itself has to stop.
+            self._fault.error = error
+            self._effects.spending.halt(current_branch(), error)
+            raise ToolError(str(error)) from error
 
     async def _approved(self, args: Mapping[str, Any], reason: str) -> Mapping[str, Any]:
-        request = ApprovalRequest(kind="tool", name=self.name, arguments=dict(args), reason=reason)
-        try:
-            decision = await self._effects.approve(request)
-        except Paused as pause:
-            # AutoGen hands what a tool raises to the model; the team itself has to stop.
-            self._fault.error = pause
-            self._effects.spending.halt(current_branch(), pause)
-            raise ToolError(str(pause)) from pause
+        request = ApprovalRequest(what="tool", name=self.name, arguments=dict(args), reason=reason)
+        decision = await self._effects.approve(request)
         if decision.verdict == "deny":
             raise ToolError(f"a person denied this call{f': {decision.note}' if decision.note else ''}; do without it")
         return args if decision.arguments is None else decision.arguments

@@ -18,7 +18,7 @@ from captain.chat import EXECUTOR, USER, Message, text_of
 from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.durable.branches import current_branch
-from captain.effects import Effects
+from captain.effects import ApprovalRequest, Effects
 from captain.floor import Floor
 from captain.limits import Spending
 from captain.members import Fault
@@ -66,6 +66,9 @@ class SubtaskWork:
         Raises:
             CaptainError: a model failed for good or a limit was reached; `best` holds what was there.
         """
+        if self.around.config.approval.subtasks and not await self._approved():
+            assert self.best is not None
+            return self.best
         team = await self._build()
         message = self._opening()
         previous: str | None = None
@@ -96,6 +99,26 @@ class SubtaskWork:
             "subtask_done", f"{self.best.verdict}: {self.best.answer[:200]}", subtask=self.subtask.id
         )
         return self.best
+
+    async def _approved(self) -> bool:
+        """Whether a person lets the part begin, perhaps with another goal."""
+        goal, reason = {"goal": self.subtask.goal}, "subtasks need approval"
+        request = ApprovalRequest(what="subtask", name=self.subtask.id, arguments=goal, reason=reason)
+        decision = await self.around.effects.approve(request)
+        if decision.verdict == "approve":
+            goal = {**goal, **(decision.arguments or {})}
+            self.subtask = self.subtask.model_copy(update={"goal": str(goal["goal"])})
+            return True
+        self.best = SubtaskReport(
+            id=self.subtask.id,
+            goal=self.subtask.goal,
+            team=[],
+            verdict="retry",
+            answer="",
+            issues=[f"denied by a person{f': {decision.note}' if decision.note else ''}"],
+            stop_reason="denied",
+        )
+        return False
 
     async def _build(self, without: list[str] | None = None) -> Team:
         around = self.around

@@ -32,7 +32,7 @@ def _ask(request: ApprovalRequest) -> Approval:
     """Asks until the answer is one of those offered; the end of input denies."""
     from captain.effects import Approval
 
-    notice(f"\n{request.kind} {clean(request.name)} wants to run: {clean(request.reason)}")
+    notice(f"\n{request.what} {clean(request.name)} wants to run: {clean(request.reason)}")
     notice(clean(json.dumps(request.arguments, ensure_ascii=False, indent=2))[:_SHOWN])
     while True:
         notice("[a]pprove, [e]dit the arguments, [d]eny?")
