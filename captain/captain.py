@@ -306,7 +306,7 @@ class Captain:
         library = cast("Library", RecordedLibrary(self.library, recording))
         factories = FactorySeats(self.config, library, router.client, tree.run.work, task)
         own, run = self._own_members(), tree.run.folder.name
-        casting = Casting(self.config, library, router.client, router.spec, own, self._teams, factories, run)
+        casting = Casting(self.config, library, router.client, router.spec, recording, own, self._teams, factories, run)
         around = Surroundings(
             config=self.config,
             brief=brief,

@@ -17,12 +17,14 @@ from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.decide import decide
 from captain.durable.branches import below, current_branch, on_branch
+from captain.durable.recording import Recording
 from captain.factory_seats import FactorySeats
 from captain.library import AgentProfile, Hit, Library
 from captain.planning import Role, Subtask
 from captain.prompts import load_prompt
 from captain.results import Record
 from captain.seating import Seat
+from captain.team_record import describe_seat, seat_from
 from captain.tools import ToolSpec
 from captain.writing import Writer, unique_name
 
@@ -92,6 +94,7 @@ class Casting:
     Args:
         clients: gives the model client of a role of the framework (`selector`, `writer`).
         specs: gives the specification behind such a client.
+        recording: the record of the run.
         members: the user's own AutoGen agents; they come before the library.
         cache: teams of earlier subtasks, by what they were asked for.
         factories: makes the experts of the kind `factory`.
@@ -102,11 +105,13 @@ class Casting:
     library: Library
     clients: Callable[[ModelRole], ChatCompletionClient]
     specs: Callable[[ModelRole], ModelSpec]
+    recording: Recording
     members: Sequence[ChatAgent] = ()
     cache: dict[str, Cast] = field(default_factory=dict)
     factories: FactorySeats | None = None
     run: str = ""
     branch: str = field(default_factory=current_branch)
+    _known: set[str] = field(default_factory=set)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def cast(self, subtask: Subtask, *, without: Sequence[str] = ()) -> Cast:
@@ -114,10 +119,11 @@ class Casting:
         key = "static" if self.config.team.mode == "static" else fingerprint(subtask)
         # Subtasks that ask for the same team at the same time wait for the one cast, instead of paying for their own.
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if without or key not in self.cache:
+            if without or key not in self._known:
                 # Whichever subtask comes first pays: the steps belong to the team, not to that subtask.
                 with on_branch(below(self.branch, f"cast-{_short_hash([key, *without])}")):
-                    self.cache[key] = await self._cast(subtask, without)
+                    self.cache[key] = await self._recorded(key, subtask, without)
+                self._known.add(key)
             cast = self.cache[key]
         if self.factories is None:
             return cast
@@ -127,6 +133,20 @@ class Casting:
             return await self._fill([_Place(role)], subtask, out, names)
 
         return await self.factories.fill(cast, subtask, without=without, recast=recast)
+
+    async def _recorded(self, key: str, subtask: Subtask, without: Sequence[str]) -> Cast:
+        """The team on record, the one that an earlier task was given, or a new one."""
+        identity = self.recording.identify("team", {"key": key, "without": list(without)})
+        entry = self.recording.find(identity)
+        if entry is not None:
+            tool = self.library.tool
+            seats = tuple(seat_from(data, members=self.members, tool=tool) for data in entry["seats"])
+            return Cast(seats, tuple(CastRecord.model_validate(data) for data in entry["records"]))
+        cast = None if without else self.cache.get(key)
+        cast = cast or await self._cast(subtask, without)
+        seated = [describe_seat(seat) for seat in cast.seats]
+        self.recording.write_end(identity, seats=seated, records=cast.records)
+        return cast
 
     async def _cast(self, subtask: Subtask, without: Sequence[str]) -> Cast:
         return await self._fill([_Place(role) for role in self._roles(subtask)], subtask, without)

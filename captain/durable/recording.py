@@ -115,6 +115,10 @@ class Recording:
             self._counts[branch, kind, digest] += 1
         return Identity(branch, kind, digest, number)
 
+    def find(self, identity: Identity) -> Entry | None:
+        """The recorded end of a step, if there is one."""
+        return self._ends.get(identity)
+
     def lookup(self, identity: Identity) -> Entry | None:
         """The recorded end of a step; None when it is still to be done.
 

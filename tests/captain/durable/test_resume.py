@@ -198,3 +198,13 @@ def test_the_killed_and_resumed_benchmark_holds(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert found["kills"] >= 1 and found["same_result"] == 4 and found["letters_twice"] == 0
+
+
+def test_a_second_task_with_the_teams_of_the_first_can_be_replayed_alone(
+    captain_with: CaptainWith, two_parts: Any
+) -> None:
+    captain = captain_with(two_parts)
+    captain.solve("Do both.")
+    second = captain.solve("Do both again.")
+    again = Captain.replay(second.run_dir)
+    assert again.model_dump(exclude={"usage"}) == second.model_dump(exclude={"usage"})
