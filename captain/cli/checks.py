@@ -35,6 +35,7 @@ def check_all(config: CaptainConfig) -> Iterator[Check]:
     yield from check_embedding(config)
     yield from check_library(config)
     yield from check_tools(config)
+    yield from check_servers(config)
     yield check_execution(config)
     yield from check_extras()
 
@@ -103,6 +104,27 @@ def check_tools(config: CaptainConfig) -> Iterator[Check]:
     yield Check("tools", "ok", f"{len(tools) - len(lacking)} of {len(tools)} tools can work")
     for name, reason in lacking:
         yield Check("tools", "warning", f"{name} cannot work: {reason}", "install or set what is named")
+
+
+def check_servers(config: CaptainConfig) -> Iterator[Check]:
+    """Which MCP servers can be used, and which of their tools."""
+    import asyncio
+
+    from captain.mcp_servers.toolbox import Toolbox
+
+    if not config.tools.enabled or not config.tools.mcp:
+        return
+    toolbox = Toolbox(config.tools.mcp)
+    asyncio.run(toolbox.list())
+    for server in config.tools.mcp:
+        if server in toolbox.faults:
+            yield Check("mcp", "warning", toolbox.faults[server], f"correct tools.mcp.{server} or the server")
+            continue
+        tools = [tool for tool in toolbox.tools(()).values() if tool.category == server]
+        lacking = [(tool.name, tool.missing()[0]) for tool in tools if tool.missing()]
+        yield Check("mcp", "ok", f"{server}: {len(tools) - len(lacking)} of {len(tools)} tools can be offered")
+        for name, reason in lacking:
+            yield Check("mcp", "warning", f"{server}: {name} cannot be offered: {reason}", "correct the server")
 
 
 def check_execution(config: CaptainConfig) -> Check:

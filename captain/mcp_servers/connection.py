@@ -27,6 +27,8 @@ from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
 from captain.config import HttpServer, StdioServer
 from captain.mcp_servers.announced import plain_text
 
+_logger = logging.getLogger(__name__)
+
 _SECONDS_TO_END = 8.0
 _GRACE = 5.0
 """Seconds by which the session's own time-out comes after ours."""
@@ -70,13 +72,15 @@ class ServerWorkbench(McpWorkbench):
             return
         task = actor._actor_task
         try:
-            async with asyncio.timeout(_SECONDS_TO_END):
-                await self.stop()
-        except Exception:  # whatever a dying session raises, what counts is that its task is over
-            if task is not None:
+            if actor.initialize_result is not None:
+                async with asyncio.timeout(_SECONDS_TO_END):
+                    await self.stop()
+        except Exception as error:  # whatever a dying session raises, what counts is that its task is over
+            _logger.debug("an MCP session did not end by itself: %r", error)
+        finally:
+            if task is not None and not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=_SECONDS_TO_END)
-        finally:
             self._actor = None
             atexit.unregister(actor._sync_shutdown)  # else each actor would live as long as the process
 
