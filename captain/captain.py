@@ -359,14 +359,15 @@ class Captain:
             tree.spending.add(call)
             reporter.model_call(call)
 
+        def guard() -> None:
+            tree.spending.check(router.under_way)
+
         def notice(line: str) -> None:
             reporter.event("model_selected", line)
             if self._notices is not None:
                 self._notices(line)
 
-        router = ModelRouter(
-            self.config, observer=observe, guard=tree.spending.check, memory=tree.recording, notices=notice
-        )
+        router = ModelRouter(self.config, observer=observe, guard=guard, memory=tree.recording, notices=notice)
         if not tree.recording.resumed and tree.depth == 1:
             tree.run.write(MODELS, roles={role: s.model_dump(mode="json") for role, s in router.specs().items()})
         if self.config.limits.usd is not None:

@@ -75,8 +75,11 @@ class Spending:
         """Lets no further call of a branch begin: each raises the error."""
         self._halted[branch] = error
 
-    def check(self) -> None:
+    def check(self, under_way: int = 0) -> None:
         """Refuses the next call when a limit is reached.
+
+        Args:
+            under_way: Calls that were sent and are not answered yet; they count as calls already.
 
         Raises:
             LimitExceeded: names the limit.
@@ -91,7 +94,8 @@ class Spending:
             raise LimitExceeded(f"limit of {self.limits.seconds:g} seconds reached")
         for name in _COUNTED:
             limit = getattr(self.limits, name)
-            if limit is not None and getattr(self.total, name) >= limit:
+            pending = under_way if name == "calls" else 0
+            if limit is not None and getattr(self.total, name) + pending >= limit:
                 raise LimitExceeded(f"limit of {limit:g} {name} reached")
         for branch, allowed in self._allowed.items():
             for name, most in allowed.items():
