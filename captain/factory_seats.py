@@ -27,7 +27,7 @@ from captain.prompts import load_prompt
 from captain.seating import Seat
 
 if TYPE_CHECKING:
-    from captain.casting import Cast
+    from captain.casting import Cast, CastRecord
 
 Recast = Callable[[Role, Sequence[str], Sequence[str]], Awaitable["Cast"]]
 """Casts a role anew: role, experts who are out, names that are taken -> nobody or one seat."""
@@ -61,30 +61,32 @@ class FactorySeats:
 
     async def fill(self, cast: Cast, subtask: Subtask, *, without: Sequence[str], recast: Recast) -> Cast:
         """A cast in which each factory expert is made for this subtask; who cannot be made is replaced."""
-        seats, records, refusals = list(cast.seats), list(cast.records), 0
-        position = 0
-        while position < len(seats):
-            seat = seats[position]
-            if seat.profile.factory is None or seat.agent is not None:
-                position += 1
-                continue
-            names = [other.name for other in seats if other is not seat]
+        seats: list[Seat] = []
+        records: list[CastRecord] = []
+        waiting = [(seat, record, "") for seat, record in zip(cast.seats, cast.records, strict=True)]
+        refused: list[str] = []
+        while waiting:
+            seat, record, why = waiting.pop(0)
+            others = [*seats, *(other for other, _, _ in waiting)]
             try:
-                seats[position] = await self.make(seat, subtask, names)
-                records[position] = records[position].model_copy(update={"tools": ()})
-            except SeatRefused as refused:
-                refusals += 1
-                reason = f"{seat.profile.name} was not seated: {refused}"
-                out = [*without, *(other.profile.name for other in seats)]
-                if refusals >= _MOST_REFUSALS:
-                    out += [expert.name for expert in self.library.experts() if expert.kind == "factory"]
-                new = await recast(seat.role, out, names)
-                without = [*without, seat.profile.name]
-                seats[position : position + 1] = new.seats
-                records[position : position + 1] = [
-                    record.model_copy(update={"reason": f"{record.reason}; {reason}"}) for record in new.records
-                ]
+                if seat.profile.factory is not None and seat.agent is None:
+                    seat = await self.make(seat, subtask, [other.name for other in others])
+                    record = record.model_copy(update={"tools": ()})
+            except SeatRefused as error:
+                refused.append(seat.profile.name)
+                why = f"{why}; {seat.profile.name} was not seated: {error}"
+                out = [*without, *refused, *(other.profile.name for other in others), *self._spent(refused)]
+                new = await recast(seat.role, out, [other.name for other in others])
+                waiting[:0] = [(s, r, why) for s, r in zip(new.seats, new.records, strict=True)]
+                continue
+            seats.append(seat)
+            records.append(record.model_copy(update={"reason": f"{record.reason}{why}"}))
         return replace(cast, seats=tuple(seats), records=tuple(records))
+
+    def _spent(self, refused: Sequence[str]) -> list[str]:
+        """All factory experts, once so many were refused that more of them would only cost calls."""
+        experts = self.library.experts() if len(refused) >= _MOST_REFUSALS else []
+        return [expert.name for expert in experts if expert.factory is not None]
 
     async def make(self, seat: Seat, subtask: Subtask, names: Collection[str]) -> Seat:
         """The seat with its agent.
@@ -151,7 +153,7 @@ class FactorySeats:
         known = profile.parameters
         # Not a pydantic model: a parameter may have the name of one of its methods.
         typed_dict: Any = TypedDict
-        form = typed_dict("Parameters", {name: _PLAIN[known[name].type] | None for name in names})
+        form = typed_dict("Parameters", {name: _PLAIN[known[name].type] | None for name in names}, total=False)
         task = self.task if subtask.goal == self.task else f"{self.task[:_CHARS_OF_TASK]}\n\nPart: {subtask.goal}"
         prompt = load_prompt(
             "fill_parameters",

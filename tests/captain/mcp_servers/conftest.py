@@ -59,7 +59,8 @@ for line in sys.stdin:
     if method == "initialize":
         version = message["params"]["protocolVersion"]
         info = {{"name": "raw", "version": "1"}}
-        send({{**reply, "result": {{"protocolVersion": version, "capabilities": {{"tools": {{}}}}, "serverInfo": info}}}})
+        able = {{"capabilities": {{"tools": {{}}}}, "serverInfo": info}}
+        send({{**reply, "result": {{"protocolVersion": version, **able}}}})
     elif method == "tools/list":
         send({{**reply, "result": {{"tools": TOOLS}}}})
     elif method == "tools/call":
