@@ -12,6 +12,7 @@ from typing import Literal
 
 from captain.config import CaptainConfig, ModelSpec, WeightsConfig
 from captain.errors import CaptainError, ConfigError
+from captain.execution.isolation import REMEDY, Isolation
 
 REACH_SECONDS = 5.0
 MINILM = "all-minilm-l6-v2"
@@ -36,7 +37,7 @@ def check_all(config: CaptainConfig) -> Iterator[Check]:
     yield from check_library(config)
     yield from check_tools(config)
     yield from check_servers(config)
-    yield check_execution(config)
+    yield from check_execution(config)
     yield from check_extras()
 
 
@@ -127,25 +128,40 @@ def check_servers(config: CaptainConfig) -> Iterator[Check]:
             yield Check("mcp", "warning", f"{server}: {name} cannot be offered: {reason}", "correct the server")
 
 
-def check_execution(config: CaptainConfig) -> Check:
+def check_execution(config: CaptainConfig) -> Iterator[Check]:
     """Whether members' programs run, and what holds them in."""
     import asyncio
 
     settings = config.execution
     if not settings.enabled:
-        return Check("execution", "warning", "switched off: no program is run", "execution.enabled=true")
+        yield Check("execution", "warning", "switched off: no program is run", "execution.enabled=true")
+        return
     try:
         with TemporaryDirectory() as folder:
-            printed = asyncio.run(_try_program(config, Path(folder)))
+            printed, isolation = asyncio.run(_try_program(config, Path(folder)))
     except CaptainError as error:
-        return Check("execution", "problem", str(error), "execution.backend=local, or start the Docker engine")
+        yield Check("execution", "problem", str(error), "mend what is named, or sandbox.require=false")
+        return
     if "42" not in printed:
-        return Check("execution", "problem", f"a test program failed: {printed}", "check the Python installation")
-    if settings.backend == "docker":
-        return Check("execution", "ok", f"docker, image {settings.docker_image}: a container that sees one folder")
-    held = f"own folder, no keys in the environment, killed with all children after {settings.timeout:g} s"
-    open_ = "files outside the folder and the network are not closed off"
-    return Check("execution", "ok", f"local: {held}; {open_}", "execution.backend=docker for code you do not trust")
+        yield Check("execution", "problem", f"a test program failed: {printed}", "check the Python installation")
+        return
+    backend = f"docker, image {settings.docker_image}" if settings.backend == "docker" else "local"
+    yield Check(
+        "execution", "ok", f"{backend}: programs run, no keys in their environment, {settings.timeout:g} s each"
+    )
+    yield _check_isolation(config, isolation)
+
+
+def _check_isolation(config: CaptainConfig, isolation: Isolation) -> Check:
+    if isolation.weak:
+        tried = "; ".join(f"{kind}: {reason}" for kind, reason in isolation.obstacles.items())
+        told = f" (not {tried})" if tried else ""
+        remedy = "sandbox.kind=auto" if config.sandbox.kind in ("user", "none") else REMEDY
+        return Check("sandbox", "warning", f"{isolation.kind}, weak: {'; '.join(isolation.lacks)}{told}", remedy)
+    network = "the network is open to programs, as configured" if config.sandbox.network else "no network"
+    return Check(
+        "sandbox", "ok", f"{isolation.kind}: programs see their folder, the interpreter and the system; {network}"
+    )
 
 
 def check_extras() -> Iterator[Check]:
@@ -228,17 +244,17 @@ def _check_model_name(spec: ModelSpec, place: str, reply: object) -> Check:
     return Check("endpoint", "ok", f"{place} answers and has {spec.model!r}")
 
 
-async def _try_program(config: CaptainConfig, folder: Path) -> str:
+async def _try_program(config: CaptainConfig, folder: Path) -> tuple[str, Isolation]:
     from autogen_core import CancellationToken
     from autogen_core.code_executor import CodeBlock
 
     from captain.execution import build_executor
 
-    executor = build_executor(config.execution, folder=folder)
+    executor = build_executor(config.execution, folder=folder, sandbox=config.sandbox)
     await executor.start()
     try:
         block = CodeBlock(code="print(6 * 7)", language="python")
         result = await executor.execute_code_blocks([block], CancellationToken())
     finally:
         await executor.stop()
-    return result.output
+    return result.output, executor.isolation

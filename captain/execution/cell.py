@@ -34,9 +34,7 @@ _ADDRESSES = 4  # address space per byte of memory: libraries reserve far more t
 # The program is what the kernel ends first when memory is short.
 _START = 'echo 1000 >/proc/self/oom_score_adj; exec "$@"'
 # The first process of a process namespace collects orphans and can't be ended by signals, so it isn't the program.
-_FIRST_PROCESS = (
-    'exec 3>&2 2>/dev/null; trap "" INT TERM HUP QUIT; echo 1000 >/proc/self/oom_score_adj; "$@" 2>&3 3>&-; exit $?'
-)
+_FIRST_PROCESS = 'exec 3>&2 2>/dev/null; echo 1000 >/proc/self/oom_score_adj; (exec "$@" 2>&3 3>&-); exit $?'
 _NEW_ROOT = "/sys"  # is on every Linux, and nothing that is shown lies below it
 
 
@@ -70,17 +68,18 @@ class Cell:
                 inside = [*self._dropped(), *self._limited(), tool("sh"), "-c", _FIRST_PROCESS, "sh", *command]
                 return [*_dying(), *_namespaces(self), *inside]
             case "user":
-                return [*self._dropped(), *_dying(), *self._limited(), tool("sh"), "-c", _START, "sh", *command]
+                return [*self._dropped(), *self._limited(), tool("sh"), "-c", _START, "sh", *command]
             case _:
                 bare = any(shutil.which(name, path=_PLACES) is None for name in TOOLS["user"])
                 return [*command] if bare else [*_dying(), *self._limited(), tool("sh"), "-c", _START, "sh", *command]
 
     def _dropped(self) -> list[str]:
-        """Give up the user, all groups and all rights of root, for good."""
+        """Give up the user, all groups and all rights of root, for good, and end with the process above."""
         if self.uid is None and self.kind == "bubblewrap":
             return []  # bubblewrap has taken everything away
         user = [] if self.uid is None else [f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups"]
-        return [tool("setpriv"), *user, "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"]
+        rights = ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
+        return [tool("setpriv"), *user, *rights, "--pdeathsig=KILL", "--"]
 
     def _limited(self) -> list[str]:
         memory = self.settings.memory_mb * 2**20

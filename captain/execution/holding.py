@@ -33,8 +33,9 @@ class Holding:
     def open_up(self) -> None:
         """See to it that the folder is there and that we may write in it, whatever a program did to it."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(self._folder, os.R_OK | os.W_OK | os.X_OK):
-            self._folder.chmod(0o755)
+        mode = self._folder.stat().st_mode
+        if mode & stat.S_IRWXU != stat.S_IRWXU:
+            self._folder.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
 
     def lend(self) -> int:
         """Make all that the folder holds the programs' own, with a folder `tmp` in it.

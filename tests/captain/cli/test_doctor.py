@@ -28,11 +28,22 @@ def test_everything_is_looked_at(command: Command, offline: list[str]) -> None:
         "index",
         "tools",
         "execution",
+        "sandbox",
         "extra",
     }
     assert "built at the first search" in found(outcome, "index")[0]["detail"]
     (execution,) = found(outcome, "execution")
-    assert "no keys in the environment" in execution["detail"] and "not closed off" in execution["detail"]
+    assert "no keys in their environment" in execution["detail"]
+
+
+def test_weak_isolation_is_a_warning_and_a_problem_when_it_is_not_enough(command: Command, offline: list[str]) -> None:
+    (sandbox,) = found(command("doctor", *offline, "sandbox.kind=none", "--json"), "sandbox")
+    assert sandbox["state"] == "warning" and "the network is open" in sandbox["detail"]
+    assert sandbox["remedy"] == "sandbox.kind=auto"
+    outcome = command("doctor", *offline, "sandbox.kind=none", "sandbox.require=true", "--json")
+    assert outcome.code == 1
+    (execution,) = found(outcome, "execution")
+    assert execution["state"] == "problem" and "sandbox.require=true" in execution["detail"]
 
 
 def test_people_see_one_line_each(command: Command, offline: list[str]) -> None:
