@@ -283,6 +283,7 @@ class Captain:
         tree: _Tree,
         listener: Callable[[Event], None],
     ) -> Result:
+        from captain.attribution import first_wrong
         from captain.casting import Casting
         from captain.durable.intake import taken_in
         from captain.durable.searching import RecordedLibrary
@@ -329,7 +330,9 @@ class Captain:
                 await executor.stop()
             await router.aclose()
         usage = _sum(router.usage(), tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
-        update = {"usage": usage, "run_dir": tree.run.folder, "unknown": list(recording.unknown)}
+        failed = reporter.failures.failures
+        told = {"failures": list(failed), "first_failure": first_wrong(failed)}
+        update = {**told, "usage": usage, "run_dir": tree.run.folder, "unknown": list(recording.unknown)}
         result = result.model_copy(update=update)
         reporter.finished(result)
         return result

@@ -19,6 +19,7 @@ EventKind = Literal[
     "execution",
     "model_call",
     "reviewed",
+    "failed_part",
     "subtask_done",
     "finished",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from captain.attribution import FailureLog
 from captain.durable.recording import Recording
 from captain.events import Event, EventKind
 from captain.journal import Run
@@ -24,11 +25,13 @@ class Reporter:
     run: Run
     recording: Recording
     listener: Listener = lambda event: None
+    failures: FailureLog = field(default_factory=FailureLog)
 
     def event(
         self, kind: EventKind, text: str, *, subtask: str | None = None, source: str | None = None, **data: Any
     ) -> None:
         """Tells one step, unless an earlier process of this run has told it."""
+        self.failures.take(kind, {"text": text, "subtask": subtask, "source": source, **data})
         if self.recording.is_told(kind, text=text, subtask=subtask, source=source, **data):
             return
         self.run.write(kind, text=text, subtask=subtask, source=source, **data)
@@ -36,6 +39,7 @@ class Reporter:
 
     def model_call(self, call: ModelCall) -> None:
         """Tells one call of a model; one that is on record was told when it was made."""
+        self.failures.take("model_call", call.to_dict())
         if call.recorded:
             return
         usage = call.usage

@@ -82,6 +82,27 @@ class SubtaskReport(Record):
     stop_reason: str = ""
 
 
+class Failure(Record):
+    """Something that failed on the way."""
+
+    subtask: str
+    """Its id; empty for planning, casting and finishing."""
+    member: str
+    """Who did it: a member, or the model's role; empty where the record does not say."""
+    what: Literal["model", "tool", "program", "limit", "claim", "pause"]
+    """model: an endpoint failed; tool, program: a call or a program did; limit: there was nothing left to spend;
+    claim: a review refused or found unsupported what was said; pause: a person has to decide."""
+    step: int | None
+    """Which message of the subtask's chat, counted from 0; None where it was none."""
+    detail: str
+
+    def line(self) -> str:
+        """One line for people."""
+        place = f"subtask {self.subtask}" if self.subtask else "outside of a subtask"
+        step = "" if self.step is None else f", step {self.step}"
+        return f"{place}{step}{f', {self.member}' if self.member else ''}: {self.detail}"
+
+
 class Result(Record):
     """The answer to a task, with what supports it and what it cost."""
 
@@ -96,6 +117,10 @@ class Result(Record):
     """Goals of subtasks without an accepted answer."""
     unknown: list[str] = Field(default_factory=list)
     """Steps that an interruption cut off and that must not be repeated: nobody knows whether they took effect."""
+    failures: list[Failure] = Field(default_factory=list)
+    """What failed on the way, in the order of the record."""
+    first_failure: Failure | None = None
+    """The step that first went wrong, as far as the record shows."""
     usage: Usage = Usage()
     run_dir: Path | None = None
 

@@ -241,11 +241,15 @@ class SubtaskWork:
         elif isinstance(message, ToolCallExecutionEvent):
             for result in message.content:
                 text = f"{result.name} -> {result.content[:200]}"
-                data = {"result": result.content, "is_error": result.is_error}
+                data = {"result": result.content, "is_error": result.is_error, "member": message.source}
                 reporter.event("tool_call", text, subtask=subtask, source=None, tool=result.name, **data)
         elif isinstance(message, BaseChatMessage) and message.source != USER:
             text, source = text_of(message), message.source
-            reporter.event("execution" if source == EXECUTOR else "message", text, subtask=subtask, source=source)
+            if source == EXECUTOR:
+                ran = {"member": message.metadata.get("author"), "exit_code": message.metadata.get("exit_code", "0")}
+                reporter.event("execution", text, subtask=subtask, source=source, **ran)
+            else:
+                reporter.event("message", text, subtask=subtask, source=source)
 
 
 def _bullets(lines: tuple[str, ...]) -> str:

@@ -95,6 +95,9 @@ class Walk:
                     self._works[subtask.id] = SubtaskWork(subtask, self.around, inputs)
                     with on_branch(branches[subtask.id]):
                         self.reports[subtask.id] = await self._works[subtask.id].run()
+            except CaptainError as error:
+                self.around.reporter.event("failed_part", str(error), subtask=subtask.id, what=_cause(error))
+                raise
             finally:
                 done[subtask.id].set()
 
@@ -139,3 +142,9 @@ class Walk:
             evidence=evidence_of(self.reports),
             subtasks=[self.reports[key] for key in sorted(self.reports)],
         )
+
+
+def _cause(error: CaptainError) -> str:
+    if isinstance(error, LimitExceeded):
+        return "limit"
+    return "pause" if isinstance(error, Paused) else "model"

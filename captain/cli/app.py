@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from captain.cli.library_commands import library
+from captain.cli.options import ConfigDir, Json, Overrides
+
 app = typer.Typer(
     name="captain",
     help="A Captain splits a task, seats teams of experts from a library, and answers with evidence.",
@@ -15,19 +18,9 @@ app = typer.Typer(
     rich_markup_mode=None,  # rich help would cost every `--help` a fifth of a second
     pretty_exceptions_enable=False,
 )
-library = typer.Typer(help="Look into the libraries of experts and tools.", no_args_is_help=True)
 models = typer.Typer(help="List, fetch and verify the weights of the embedded models.", no_args_is_help=True)
 app.add_typer(library, name="library")
 app.add_typer(models, name="models")
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
-ConfigDir = Annotated[
-    Path | None, typer.Option("--config-dir", metavar="DIR", help="A folder with more model/ and scenario/ files.")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="OVERRIDES", help="Settings, such as model=embedded_small team.max_turns=6."),
-]
 
 
 @app.command()
@@ -99,34 +92,22 @@ def replay(
 
 
 @app.command()
+def why(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder of the run.")],
+    as_json: Json = False,
+) -> None:
+    """Say what failed in a run, per subtask and member, and which step first went wrong."""
+    from captain.cli.why import explain_run
+
+    explain_run(folder, as_json=as_json)
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     from importlib.metadata import version as installed
 
     typer.echo(installed("captain-agents"))
-
-
-@library.command("list")
-def library_list(overrides: Overrides = None, config_dir: ConfigDir = None, as_json: Json = False) -> None:
-    """List all experts and tools."""
-    from captain.cli.library import show_library
-
-    show_library(overrides or [], config_dir=config_dir, as_json=as_json)
-
-
-@library.command("search")
-def library_search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is looked for, in plain words.")],
-    overrides: Overrides = None,
-    of: Annotated[str, typer.Option("--of", metavar="expert|tool", help="What to look for.")] = "expert",
-    top: Annotated[int, typer.Option("--top", metavar="K", min=1, help="How many hits to show.")] = 5,
-    config_dir: ConfigDir = None,
-    as_json: Json = False,
-) -> None:
-    """Search experts or tools by meaning."""
-    from captain.cli.library import search_library
-
-    search_library(text, overrides or [], of=of, top=top, config_dir=config_dir, as_json=as_json)
 
 
 @models.command("list")
