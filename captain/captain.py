@@ -14,6 +14,7 @@ from captain.config import ROLES, CaptainConfig
 from captain.errors import CaptainError, ConfigError, LimitExceeded
 from captain.events import Event
 from captain.results import Result, Usage
+from captain.tracing import span, tracing
 from captain.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -199,7 +200,9 @@ class Captain:
         """Solves at the root; however it ends, the run's folder says so."""
         token = _current.set(tree)
         try:
-            result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
+            agent = {"gen_ai.agent.name": "captain", "gen_ai.agent.id": tree.run.folder.name}
+            with tracing(self.config.telemetry), span("invoke_agent", "captain", agent):
+                result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         except BaseException as error:
             interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
             status, reason = ("stopped", "interrupted") if interrupted else ("failed", str(error))

@@ -159,7 +159,7 @@ class LibraryConfig(Settings):
     rank_by_use: bool = True
     """Multiply an expert's score by its past success and cost; one without a record is not touched."""
     chroma_url: str | None = Field(default=None, pattern=r"^https?://[^\s@/]+(/\S*)?$")
-    """Address of a Chroma server that keeps the vectors, without user or password; a folder of the user's when absent."""
+    """Address of a Chroma server that keeps the vectors, without user and password; the user's folder when absent."""
 
 
 class StdioServer(Settings):
@@ -374,6 +374,8 @@ class CaptainConfig(Settings):
     sandbox: SandboxConfig = SandboxConfig()
     limits: LimitsConfig = LimitsConfig()
     approval: ApprovalConfig = ApprovalConfig()
+    telemetry: bool = False
+    """Give spans of OpenTelemetry to the provider that the host has set up."""
     runs_dir: str = "runs"
     """Each run becomes a folder of its own below this one."""
     seed: int = 20261130

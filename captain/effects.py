@@ -21,6 +21,7 @@ from captain.members import Fault
 from captain.reporting import Reporter
 from captain.results import Record
 from captain.tools import ToolSpec
+from captain.tracing import span
 
 
 class ApprovalRequest(Record):
@@ -144,7 +145,8 @@ class GuardedTool(BaseTool[BaseModel, Any]):
             reason = self._effects.reason(self._spec)
             if reason:
                 args = await self._approved(args, reason)
-            return await self._tool.run_json(args, cancellation_token, call_id)
+            with span("execute_tool", self.name, {"gen_ai.tool.name": self.name, "gen_ai.tool.call.id": call_id}):
+                return await self._tool.run_json(args, cancellation_token, call_id)
         except ToolError:
             raise
         except CaptainError as error:

@@ -29,6 +29,7 @@ from captain.results import SubtaskReport
 from captain.review import Reflection, Reflector
 from captain.seating import Table, runs_programs
 from captain.team import ChatOutcome, Team
+from captain.tracing import span
 from captain.using import record_use
 from captain.wanted import Wanted
 
@@ -75,7 +76,12 @@ class SubtaskWork:
         without: list[str] = []
         reflection: Reflection | None = None
         for attempt in range(1, self.around.config.walk.max_attempts + 1):
-            outcome = await team.run(message)
+            names = {
+                "gen_ai.agent.name": ", ".join(seat.name for seat in team.seats),
+                "captain.subtask": self.subtask.id,
+            }
+            with span("invoke_agent", "team", names):
+                outcome = await team.run(message)
             reflection = await self._review(outcome, previous)
             self._note(reflection, outcome, attempt, team)
             if self._must_check_back(reflection, outcome):

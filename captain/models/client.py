@@ -29,6 +29,7 @@ from captain.models.preparation import prepare, read_reply
 from captain.models.requests import Backend, Reply, Request
 from captain.models.retry import with_retries
 from captain.models.text_tools import estimate_tokens, message_tokens, tool_schemas
+from captain.tracing import span
 
 if TYPE_CHECKING:
     from autogen_core.models import FinishReasons
@@ -186,7 +187,9 @@ class MeteredClient(ChatCompletionClient):
         async def ask(_: str) -> Reply:
             return await self._ask(request)
 
-        sent = await self._send(call, ask)
+        with span("chat", self.spec.model or self.spec.name, self._traced()) as traced:
+            sent = await self._send(call, ask)
+            traced.set(_answered(sent.value))
         reply = sent.value
         usage = reply.usage or CallUsage(
             self.count_tokens(request.messages, tools=request.tools),
@@ -198,6 +201,15 @@ class MeteredClient(ChatCompletionClient):
         call = replace(call, usage=usage, seconds=sent.seconds, attempts=sent.attempts)
         self._record(call, _reply_data(result))
         return result
+
+    def _traced(self) -> dict[str, Any]:
+        return {
+            "gen_ai.provider.name": self.spec.provider,
+            "gen_ai.request.model": self.spec.model or self.spec.name,
+            "gen_ai.request.temperature": self.spec.temperature,
+            "gen_ai.request.max_tokens": self.spec.max_output_tokens,
+            "captain.role": self.role,
+        }
 
     def _look_up(self, call: ModelCall) -> tuple[ModelCall, ModelCall | None]:
         """The call with its place in the run, and what is on record of it; that is counted and not paid again."""
@@ -321,6 +333,14 @@ class MeteredClient(ChatCompletionClient):
     def model_info(self) -> ModelInfo:
         """Says what the model can do."""
         return self._info
+
+
+def _answered(reply: Reply) -> dict[str, Any]:
+    data: dict[str, Any] = {"gen_ai.response.finish_reasons": [str(reply.result.finish_reason)]}
+    if reply.usage is not None:
+        data["gen_ai.usage.input_tokens"] = reply.usage.prompt_tokens
+        data["gen_ai.usage.output_tokens"] = reply.usage.completion_tokens
+    return data
 
 
 def _result_of(call: ModelCall) -> CreateResult:
