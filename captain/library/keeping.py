@@ -101,15 +101,17 @@ class Keeper:
             path.unlink()
         return path
 
-    def rewrite(self, profile: AgentProfile) -> None:
-        """Store an expert of the user's folder in a new version. Blocks.
+    def rewrite(self, name: str, text: str) -> None:
+        """Put another text into the file of an expert of the user's folder. Blocks.
 
         Raises:
-            ConfigError: It does not lie in the user's folder.
+            ConfigError: It does not lie there.
         """
-        with self._change(f"the expert {profile.name!r} cannot be changed"):
-            self.place(profile.name)
-            write_profile(self.folder(profile.origin), profile)
+        with self._change(f"the expert {name!r} cannot be changed"):
+            path = self.place(name)
+            part = path.with_name(f".{path.name}.part")
+            part.write_text(text, encoding="utf-8")
+            part.replace(path)
 
     def place(self, name: str) -> Path:
         """The file of an expert of the user's folder.

@@ -244,6 +244,16 @@ class Library:
         """Changes the user's folder of experts."""
         return Keeper(self)
 
+    def forget(self, name: str) -> Path:
+        """Remove an expert of the user's folder and its record of use; give the file that is gone. Blocks.
+
+        Raises:
+            ConfigError: There is none of that name, or it does not lie in the user's folder.
+        """
+        path = self.keeper.forget(name)
+        self._uses.forget(name)
+        return path
+
     def reload(self) -> None:
         """Read the experts anew when they are next asked for."""
         self.__dict__.pop("_read", None)

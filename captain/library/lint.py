@@ -23,31 +23,34 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "LintReport", "lint_library"]
 
 
-async def lint_library(library: Library, paths: Sequence[str] = ()) -> LintReport:
+async def lint_library(library: Library, paths: Sequence[str] = (), *, instead_of: Path | None = None) -> LintReport:
     """Looks a library over.
 
     Args:
         library: The configured library. All of it is looked at when no paths are given.
         paths: Packages, folders or YAML files of profiles, and `.py` files of tools, to be looked at instead. They are
             compared with the configured library all the same.
+        instead_of: A file of the library whose place the paths are to take.
 
     Raises:
         ConfigError: A path does not exist.
     """
-    return await _Lint(library, paths).run()
+    return await _Lint(library, paths, instead_of).run()
 
 
 class _Lint:
-    def __init__(self, library: Library, paths: Sequence[str]) -> None:
+    def __init__(self, library: Library, paths: Sequence[str], instead_of: Path | None) -> None:
         self._library = library
         self._config = library.config
         self._paths = [path for path in paths if not path.endswith(".py")]
         self._modules = [path for path in paths if path.endswith(".py")]
         self._all = not paths
+        self._instead_of = instead_of
         self._faults: list[Fault] = []
         self._unchecked: list[str] = []
 
     async def run(self) -> LintReport:
+        await self._library.list_servers()
         tools = await asyncio.to_thread(self._tools)
         drafts = await asyncio.to_thread(self._drafts)
         known = await asyncio.to_thread(self._known_tools, tools)
@@ -80,8 +83,11 @@ class _Lint:
         if self._config.tools.mcp:
             try:
                 names |= {tool.name for tool in self._library.tools()}
+                silent = "; ".join(f"{name}: {error}" for name, error in self._library.servers.faults.items())
             except CaptainError as error:
-                self._unchecked.append(f"links to tools: {error}")
+                silent = str(error)
+            if silent:
+                self._unchecked.append(f"links to tools: {silent}")
                 return None
         return names if self._config.tools.enabled else None
 
@@ -89,6 +95,8 @@ class _Lint:
         """The entries of the configured library and, after them, those of the paths."""
         given: list[Traversable] = [path for source in self._paths for path in files_of(source)]
         places = {Path(str(path)).resolve() for path in given}
+        if self._instead_of is not None:
+            places.add(self._instead_of.resolve())
         configured = [path for path in self._configured() if Path(str(path)).resolve() not in places]
         drafts, faults = read_drafts(configured, checked=self._all)
         more, further = read_drafts(given)

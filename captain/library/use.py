@@ -130,14 +130,13 @@ class UseRecord:
         self._seen = None
 
     def forget(self, expert: str) -> None:
-        """Remove all that is on record of an expert. Blocks.
-
-        Raises:
-            sqlite3.Error: The record cannot be written.
-        """
+        """Remove all that is on record of an expert. Blocks."""
         if self.path.exists():
-            with self._connection() as database:
-                database.execute("delete from uses where expert = ?", (expert,))
+            try:
+                with self._connection() as database:
+                    database.execute("delete from uses where expert = ?", (expert,))
+            except (sqlite3.Error, OSError) as error:
+                _logger.warning("the uses of %r cannot be removed from %s (%s)", expert, self.path, error)
         self._seen = None
 
     def stats(self) -> dict[str, dict[str, Uses]]:
