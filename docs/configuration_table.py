@@ -66,7 +66,7 @@ def default(field: FieldInfo) -> str:
     if value is PydanticUndefined:
         return "required"
     if isinstance(value, list):
-        return "<br>".join(f"`{item}`" for item in value)
+        return "<br>".join(f"`{item}`" for item in value) or "`[]`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     return "–" if value in (None, "") else f"`{value}`"
