@@ -248,7 +248,9 @@ def two_processes(rounds: int, folder: Path, count: int = 2000) -> dict[str, Any
     lost = 0
     for number in range(rounds):
         user = folder / f"user{number}"
-        running = [subprocess.Popen(_command("index", user, source, "hash")) for source in sources]
+        running = [
+            subprocess.Popen(_command("index", user, source, "hash"), stdout=subprocess.DEVNULL) for source in sources
+        ]
         codes = [process.wait(timeout=600) for process in running]
         audits = [run_child("index", user, source, "hash") for source in sources]
         right = all(told["audited"] and told["entries"] == count and told["embedded"] == 0 for told in audits)
@@ -284,18 +286,19 @@ def killed_writers(rounds: int, folder: Path, count: int = 300) -> dict[str, Any
     start = time.perf_counter()
     fork(None)
     usual, draw = time.perf_counter() - start, random.Random(SEED)
-    killed = torn = 0
+    killed = torn = new = 0
     for number in range(1, rounds + 1):
         versions.append(texts(f"version{number}"))
-        killed += fork(draw.uniform(0, usual * 1.2))
+        killed += fork(draw.uniform(0, usual * 3))
         snapshot = read_snapshot(next(user.glob("index/experts-*/vectors.npz")))
         hashes = [[content_hash(profile.meaning()) for profile in version] for version in versions[-2:]]
         whole = snapshot is not None and snapshot.hashes in hashes
         torn += not whole
+        new += snapshot is not None and snapshot.hashes == hashes[1]
         if whole and snapshot is not None and snapshot.hashes == hashes[0]:
             versions[-1] = versions[-2]
     final = run_child("index", user, profiles, "hash")
-    return {"rounds": rounds, "killed": killed, "torn": torn, "audited_after": final["audited"]}
+    return {"rounds": rounds, "killed": killed, "left_new": new, "torn": torn, "audited_after": final["audited"]}
 
 
 def show(figures: dict[str, Any], *, as_json: bool) -> bool:

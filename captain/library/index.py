@@ -171,7 +171,7 @@ class Index(Generic[Item]):
                 f"the index of the {self._kind} has vectors of length {length}, {self._embedding().fingerprint()!r} "
                 f"now gives {len(vector)}; run `captain library index --rebuild`"
             )
-        standings = record() if record is not None else None
+        standings = await asyncio.to_thread(record) if record is not None else None
         return ranking.search(text, vector, top_k=top_k, rules=rules, record=standings)
 
     def ranking(self, items: Sequence[Item]) -> Ranking[Item]:

@@ -42,9 +42,12 @@ class Snapshot:
     vectors: Matrix
 
     def rows(self, wanted: Mapping[str, str]) -> Matrix | None:
-        """The vectors of exactly these entries (id -> hash) in their order; nothing when others are in the snapshot."""
+        """The vectors of these entries (id -> hash) in their order; nothing when one is missing.
+
+        Entries that are not asked for do no harm: another process may know of more, such as an expert it has just kept.
+        """
         places = {key: row for row, key in enumerate(zip(self.entries, self.hashes, strict=True))}
-        if len(places) != len(wanted) or any(key not in places for key in wanted.items()):
+        if any(key not in places for key in wanted.items()):
             return None
         if list(places) == list(wanted.items()):
             return self.vectors

@@ -111,7 +111,7 @@ class VectorStore:
         return max(self.folder.glob("chroma-*"), key=_number, default=self.folder / "chroma-1")
 
     def _current(self, job: Job) -> Matrix | None:
-        """The vectors from the snapshot when it holds exactly these entries.
+        """The vectors from the snapshot when it holds all entries.
 
         Raises:
             ConfigError: It belongs to another embedding.

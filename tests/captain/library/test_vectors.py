@@ -78,6 +78,16 @@ def test_other_sources_embed_only_what_no_index_has(tmp_path: Path) -> None:
     assert stored(store(tmp_path, source="more"))["ids"] == ["other", "x"]
 
 
+def test_a_process_that_knows_fewer_entries_leaves_the_index_alone(tmp_path: Path) -> None:
+    embed = Embedder()
+    more = store(tmp_path).vectors({"x": "aaa", "y": "bbb", "z": "ccc"}, embed)
+    before = store(tmp_path).snapshot.read_bytes()
+    fewer = store(tmp_path).vectors({"z": "ccc", "x": "aaa"}, embed)
+    assert np.array_equal(fewer, more[[2, 0]]) and len(embed.seen) == 3
+    assert store(tmp_path).snapshot.read_bytes() == before
+    assert store(tmp_path).build({"z": "ccc", "x": "aaa"}, embed).removed == 1
+
+
 def test_equal_texts_are_embedded_once(tmp_path: Path) -> None:
     embed = Embedder()
     vectors = store(tmp_path).vectors({"x": "aaa", "y": "aaa"}, embed)
