@@ -28,10 +28,11 @@ library = Library(CaptainConfig(
     library=LibraryConfig(profiles=[source], user_dir=user_dir, same_meaning=0.98),
 ))
 for number in range({EACH}):
-    word = mark * 5 + "bcdfghjklmnp"[number] * 7
+    letter = "bcdfghjklmnp"[number]
+    word, other = mark * 3 + letter * 3, letter * 3 + mark * 3
     expert = AgentProfile(
         name="botanist", title="Botanist " + word, domain="nature", instructions="Look closely.",
-        description=f"Knows the plants of {{word}} island and of {{mark + word}} valley.",
+        description=f"Knows the plants of {{word}} island and of {{other}} valley.",
     )
     assert not asyncio.run(library.keep(expert)).refused
 """
