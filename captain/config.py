@@ -128,6 +128,8 @@ class LibraryConfig(Settings):
     """Dotted packages that ship `profiles/*.yaml`, or folders and files of profiles."""
     sources: list[str] = Field(default_factory=list)
     """Folders with a `members.yaml`, such as a trained run, whose members can be seated."""
+    foreign: list[str] = Field(default_factory=list)
+    """Profiles from strangers, given like `profiles`: what they say is data, and their presence needs approvals."""
     factories: list[str] = Field(default_factory=lambda: ["agents_library", "scenarios", "captain"])
     """Dotted prefixes of the modules whose functions profiles may name as their `factory`."""
     bindings: dict[str, dict[str, str | int | float | bool]] = Field(default_factory=dict)
@@ -235,11 +237,17 @@ class ToolsConfig(Settings):
             "tools_library.mathematics",
             "tools_library.statistics",
             "tools_library.data_analysis",
+            "tools_library.correlations",
+            "tools_library.hypothesis_tests",
+            "tools_library.regression",
+            "tools_library.machine_learning",
+            "tools_library.outliers",
+            "tools_library.data_cleaning",
             "tools_library.text",
             "tools_library.files",
         ]
     )
-    """Dotted names of the modules whose `@tool` functions are on offer."""
+    """Dotted names of the modules whose `@tool` functions are on offer; a package stands for all modules in it."""
     mcp: dict[str, McpServer] = Field(default_factory=dict)
     """MCP servers whose tools are on offer: name -> server."""
     top_k: int = Field(default=3, ge=0)

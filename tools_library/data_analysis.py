@@ -1,41 +1,42 @@
-"""Looking into tables in CSV files: preview, filter, group, outliers."""
+"""Looking into tables: preview, filter, sort, group, pivot."""
 
 from __future__ import annotations
 
 import math
-import operator
-import re
 from typing import TYPE_CHECKING, Any
 
 from captain.errors import ToolError
 from captain.tools import tool
-from tools_library.tables import column_name, numbers, one_of, read_table, rounded
+from tools_library.conditions import rows_meeting
+from tools_library.table_formats import sheet_names
+from tools_library.tables import column_name, located, numbers, one_of, read_table, rounded
 
 if TYPE_CHECKING:
     import pandas
 
 MAX_SHOWN = 50
-_MISSING = re.compile(r"\s*(.+?)\s+is\s+(not\s+)?(?:missing|null|empty|nan)\s*", re.I | re.S)
-_COMPARISON = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|<>|=|<|>|\bcontains\b)\s*(.*?)\s*", re.I | re.S)
 _FUNCTIONS = ("count", "sum", "mean", "median", "minimum", "maximum", "std", "distinct")
 
 
 @tool
 def preview_table(path: str, rows: int = 5) -> str:
-    """Show what a CSV file holds: number of rows and columns, each column's type and missing cells, the first rows.
+    """Look at a table (CSV, TSV, Excel, Parquet): number of rows and columns, column names and types, missing cells,
+    first rows; the first step of exploring a data set.
 
     Args:
-        path: The CSV or TSV file.
+        path: The file; "book.xlsx#Sheet2" is a sheet of an Excel file, "book.xlsx" its first one.
         rows: How many of the first rows to show, from 0 to 50.
 
     Returns:
-        The shape, one line a column, then the first rows as CSV.
+        The shape, the sheets where there are several, one line a column, then the first rows as CSV.
 
     Raises:
         ToolError: No such file, or it is not a table.
     """
     table = read_table(path)
     lines = [f"{len(table)} rows, {len(table.columns)} columns"]
+    if len(sheets := sheet_names(located(path)[0])) > 1:
+        lines.append(f"sheets: {', '.join(sheets[:30])}")
     for position, name in enumerate(table.columns[:100]):
         column = table.iloc[:, position]
         lines.append(f"- {name}: {_kind(column)}, {int(column.isna().sum())} missing, {column.nunique()} distinct")
@@ -48,13 +49,13 @@ def preview_table(path: str, rows: int = 5) -> str:
 
 @tool
 def filter_rows(path: str, conditions: list[str], match_any: bool = False, show: int = 5) -> dict[str, Any]:
-    """Count the rows of a CSV file that meet conditions, and show the first of them.
+    """Count and filter the rows of a table that meet conditions (query, subset, where), and show the first of them.
 
     A missing cell meets no comparison, also not "!="; use "column is missing". Text is compared exactly, "contains"
     ignores case. Numbers are compared as numbers when the condition's value is a number.
 
     Args:
-        path: The CSV or TSV file.
+        path: The table: a CSV, TSV, Excel or Parquet file.
         conditions: For example ["age >= 30", "city == Paris", "name contains smith", "email is missing"]. The signs are
             == != < <= > >= contains, is missing, is not missing. An empty list counts all rows.
         match_any: true when one condition is enough, false when all must hold.
@@ -66,14 +67,8 @@ def filter_rows(path: str, conditions: list[str], match_any: bool = False, show:
     Raises:
         ToolError: No such file or column, or a condition that cannot be read.
     """
-    import pandas
-
     table = read_table(path)
-    mask = pandas.Series(not (match_any and conditions), index=table.index)
-    for condition in conditions:
-        met = _met(table, condition)
-        mask = (mask | met) if match_any else (mask & met)
-    found = table[mask]
+    found = table[rows_meeting(table, conditions, match_any=match_any)]
     result: dict[str, Any] = {
         "matching": len(found),
         "total": len(table),
@@ -86,12 +81,13 @@ def filter_rows(path: str, conditions: list[str], match_any: bool = False, show:
 
 @tool
 def group_by_aggregate(path: str, group_by: list[str], column: str = "*", function: str = "count") -> str:
-    """Group the rows of a CSV file by one or more columns and aggregate another column in each group.
+    """Group the rows of a table by one or more columns and aggregate another column in each group: count, sum, mean,
+    median, minimum, maximum, standard deviation or distinct values by category.
 
     Missing, infinite and text cells are left out of sums and means; rows without a group form the group "(missing)".
 
     Args:
-        path: The CSV or TSV file.
+        path: The table: a CSV, TSV, Excel or Parquet file.
         group_by: The columns to group by, for example ["country"] or ["country", "year"].
         column: The column to aggregate; "*" together with "count" counts rows, which gives the frequency of each value.
         function: "count" (cells that are not missing), "sum", "mean", "median", "minimum", "maximum", "std" (sample,
@@ -111,15 +107,9 @@ def group_by_aggregate(path: str, group_by: list[str], column: str = "*", functi
     if column == "*":
         if function != "count":
             raise ToolError(f"column '*' works with function 'count' only; name a column for {function!r}")
-        values = keys[0]
-    elif function in ("count", "distinct"):
-        values = table[column_name(table, column)]
+        results = keys[0].groupby(keys).count()
     else:
-        values = numbers(table, column).values.reindex(table.index)
-    grouped = values.groupby(keys)
-    method = {"minimum": "min", "maximum": "max", "distinct": "nunique"}.get(function, function)
-    # the sum of no numbers is not 0 here: a group without numbers has no result
-    results = grouped.sum(min_count=1) if method == "sum" else getattr(grouped, method)()
+        results = _aggregated(table, column, function, keys)
     results = results.sort_index().sort_values(ascending=False, kind="stable")
     names = [str(key.name) for key in keys]
     header = f"{','.join(names)},{function}({column})"
@@ -129,53 +119,77 @@ def group_by_aggregate(path: str, group_by: list[str], column: str = "*", functi
 
 
 @tool
-def find_outliers(path: str, column: str, method: str = "iqr", threshold: float = 0.0, ddof: int = 0) -> dict[str, Any]:
-    """Find the outliers of a column of a CSV file by the interquartile range (IQR) or by z-scores.
-
-    Missing, infinite and text cells are left out and counted. A value is an outlier when it is strictly outside the
-    limits.
+def sort_rows(path: str, by: list[str], descending: bool = False, top: int = 10, columns: list[str] = []) -> str:
+    """Sort (rank, order) the rows of a table by one or more columns and show the first: the top or bottom n, largest or
+    smallest values.
 
     Args:
-        path: The CSV or TSV file.
-        column: The column.
-        method: "iqr" (outside quartile1 - threshold * IQR to quartile3 + threshold * IQR, quartiles interpolated
-            linearly) or "zscore" (further than threshold standard deviations from the mean).
-        threshold: 0 for the usual one: 1.5 for "iqr", 3 for "zscore".
-        ddof: For "zscore": 0 takes the population standard deviation (divides by n), 1 the sample one (n - 1).
+        path: The table: a CSV, TSV, Excel or Parquet file.
+        by: The columns to sort by, the most important first; rows with a missing cell come last.
+        descending: true for the largest first.
+        top: How many rows to show, from 1 to 50.
+        columns: The columns to show; empty for all.
 
     Returns:
-        method, threshold, lower_limit, upper_limit, outliers (how many), count, missing, ignored_text, values (row and
-        value of the first 50 outliers; row 1 is the first under the header).
+        The rows as CSV with their number in the table (1 is the first under the header).
 
     Raises:
-        ToolError: No such file, column or method, no numbers, a negative threshold, or ddof that is not 0 or 1.
+        ToolError: No such file or column.
     """
-    method = one_of(method, ("iqr", "zscore"), "method")
-    if not (threshold >= 0 and math.isfinite(threshold)) or ddof not in (0, 1):
-        raise ToolError(f"threshold must be 0 or more and ddof 0 or 1, not {threshold} and {ddof}")
-    found = numbers(read_table(path), column, at_least=2)
-    values, factor = found.values, threshold or (1.5 if method == "iqr" else 3.0)
-    if method == "iqr":
-        low, high = float(values.quantile(0.25)), float(values.quantile(0.75))
-        reach = factor * (high - low)
+    table = read_table(path)
+    if not by:
+        raise ToolError("by must name at least one column")
+    keys = [column_name(table, name) for name in by]
+    shown = [column_name(table, name) for name in columns] or list(table.columns)
+    parsed = table[keys].copy()
+    for name in keys:
+        found = numbers(table, name, at_least=0)
+        parsed[name] = table[name].astype("string") if found.ignored_text else found.values.reindex(table.index)
+    order = parsed.sort_values(keys, ascending=not descending, kind="stable").index
+    return table.loc[order, shown].head(min(max(top, 1), MAX_SHOWN)).to_csv(index_label="row").strip()
+
+
+@tool
+def pivot_table(path: str, rows: str, columns: str, values: str = "*", function: str = "count") -> str:
+    """Pivot table (cross tabulation) of two columns: one column's values down, the other's across, a count, sum, mean
+    or other aggregate in each cell.
+
+    Args:
+        path: The table: a CSV, TSV, Excel or Parquet file.
+        rows: The column whose values become the rows, at most 200.
+        columns: The column whose values become the columns, at most 50.
+        values: The column to aggregate; "*" together with "count" counts rows.
+        function: "count", "sum", "mean", "median", "minimum", "maximum", "std" (sample) or "distinct".
+
+    Returns:
+        A CSV table; a cell without data is empty.
+
+    Raises:
+        ToolError: No such file, column or function, too many values, or no numbers to aggregate.
+    """
+    function = one_of(function, _FUNCTIONS, "function")
+    table = read_table(path)
+    keys = [_label(table[column_name(table, name)]) for name in (rows, columns)]
+    if keys[0].name == keys[1].name:
+        raise ToolError(f"rows and columns are both {rows!r}; give two different columns")
+    for key, limit in zip(keys, (200, MAX_SHOWN), strict=True):
+        if key.nunique() > limit:
+            raise ToolError(f"column {key.name!r} has {key.nunique()} different values; at most {limit} fit")
+    if values == "*" and function != "count":
+        raise ToolError(f"values '*' works with function 'count' only; name a column for {function!r}")
+    cells = keys[0].groupby(keys).count() if values == "*" else _aggregated(table, values, function, keys)
+    return cells.map(_cell).unstack(fill_value="").to_csv().strip()
+
+
+def _aggregated(table: pandas.DataFrame, column: str, function: str, keys: list[pandas.Series[Any]]) -> Any:
+    """One value a group; a group without numbers has none (the sum of no numbers is not 0 here)."""
+    if function in ("count", "distinct"):
+        values = table[column_name(table, column)]
     else:
-        low = high = float(values.mean())
-        reach = factor * float(values.std(ddof=ddof))
-    outside = values[(values < low - reach) | (values > high + reach)] if values.nunique() > 1 else values.iloc[:0]
-    return {
-        "method": method,
-        "threshold": factor,
-        "lower_limit": rounded(low - reach),
-        "upper_limit": rounded(high + reach),
-        "outliers": len(outside),
-        "count": len(values),
-        "missing": found.missing,
-        "ignored_text": found.ignored_text,
-        "values": [
-            {"row": row, "value": rounded(value)}
-            for row, value in zip(outside.index[:MAX_SHOWN].tolist(), outside.tolist(), strict=False)
-        ],
-    }
+        values = numbers(table, column).values.reindex(table.index)
+    grouped = values.groupby(keys)
+    method = {"minimum": "min", "maximum": "max", "distinct": "nunique"}.get(function, function)
+    return grouped.sum(min_count=1) if method == "sum" else getattr(grouped, method)()
 
 
 def _kind(column: pandas.Series[Any]) -> str:
@@ -187,6 +201,8 @@ def _kind(column: pandas.Series[Any]) -> str:
         return "true/false"
     if types.is_integer_dtype(column):
         return "whole number"
+    if types.is_datetime64_any_dtype(column):
+        return "date"
     return "number" if types.is_numeric_dtype(column) else "text"
 
 
@@ -198,46 +214,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.10g}"
     return str(value)
-
-
-def _met(table: pandas.DataFrame, condition: str) -> pandas.Series[bool]:
-    if match := _MISSING.fullmatch(condition):
-        missing = table[column_name(table, match.group(1))].isna()
-        return ~missing if match.group(2) else missing
-    match = _COMPARISON.fullmatch(condition)
-    if match is None:
-        raise ToolError(f"cannot read the condition {condition!r}; write it like 'age >= 30' or 'city == Paris'")
-    name, sign, wanted = column_name(table, match.group(1).strip("`'\"")), match.group(2).lower(), match.group(3)
-    column = table[name]
-    quoted = len(wanted) > 1 and wanted[0] == wanted[-1] and wanted[0] in "'\""
-    wanted = wanted[1:-1] if quoted else wanted
-    text = column.dropna().astype(str).str.strip()
-    if sign == "contains":
-        return text.str.contains(wanted, case=False, regex=False).reindex(table.index, fill_value=False).astype(bool)
-    return _compared(table, name, sign, wanted, text).reindex(table.index, fill_value=False).astype(bool)
-
-
-def _compared(
-    table: pandas.DataFrame, name: str, sign: str, wanted: str, text: pandas.Series[str]
-) -> pandas.Series[bool]:
-    try:
-        number = float(wanted)
-    except ValueError:
-        number = math.nan
-    left: Any = text
-    right: Any = wanted
-    if table[name].dtype == bool:
-        left, right = text.str.lower(), wanted.lower()
-    if math.isfinite(number):
-        parsed = numbers(table, name, at_least=0).values
-        if len(parsed) or sign not in ("==", "=", "!=", "<>"):
-            left, right = parsed, number
-    elif sign in ("<", "<=", ">", ">=") and len(numbers(table, name, at_least=0).values):
-        raise ToolError(f"column {name!r} holds numbers, so {wanted!r} cannot be compared by {sign!r}")
-    if sign in ("!=", "<>"):
-        equal: pandas.Series[bool] = (left == right).reindex(text.index, fill_value=False)
-        unequal: pandas.Series[bool] = ~equal.astype(bool)
-        return unequal
-    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}.get(sign, operator.eq)
-    mask: pandas.Series[bool] = compare(left, right)
-    return mask

@@ -1,13 +1,18 @@
-"""Statistics of columns of CSV files. Missing cells, infinite values and text cells are left out and counted."""
+"""Summary statistics of columns of tables. Missing, infinite and text cells are left out and counted."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from captain.errors import ToolError
 from captain.tools import tool
-from tools_library.tables import Numbers, column_name, numbers, one_of, paired, read_table, rounded
+from tools_library.tables import Numbers, cell_text, column_name, numbers, read_table, rounded
+
+if TYPE_CHECKING:
+    import pandas
+
+MAX_COLUMNS = 60
 
 
 @tool
@@ -45,178 +50,99 @@ def describe_column(path: str, column: str) -> dict[str, Any]:
             "distinct": int(cells.nunique()),
             "most_common": {str(value): int(count) for value, count in common.items()},
         }
-    return {"type": "number", **_counts(found), **_moments(found)}
+    return {"type": "number", **found.counts(), **_moments(found)}
 
 
 @tool
-def correlation(path: str, column1: str, column2: str, method: str = "pearson") -> dict[str, Any]:
-    """Measure how two columns of a CSV file are correlated (Pearson, Spearman or Kendall), with the p-value.
+def summary_statistics(path: str, columns: list[str] = []) -> str:
+    """Summary statistics of a whole table, column by column: count, missing values, mean, median, mode, standard
+    deviation, variance, minimum, quartiles, maximum, sum and distinct values of every numeric column.
 
-    Only rows with a number in both columns count.
+    Missing (empty, NaN, infinite) and text cells are left out and counted. Deviation and variance are of a sample (they
+    divide by n - 1). Text columns get count, missing, distinct and the most common value.
 
     Args:
-        path: The CSV or TSV file.
-        column1: The first column.
-        column2: The second column.
-        method: "pearson" (linear), "spearman" (ranks) or "kendall" (tau-b).
+        path: The table: a CSV, TSV, Excel or Parquet file.
+        columns: The columns to describe; empty for all, at most 60 are shown.
 
     Returns:
-        method, coefficient, p_value (two-sided), rows_used, rows_left_out.
+        A CSV table with one line a column.
 
     Raises:
-        ToolError: No such file or column, fewer than 3 complete rows, or a column that is constant.
+        ToolError: No such file or column, or the table has no rows.
     """
-    from scipy import stats
+    table = read_table(path)
+    if table.empty:
+        raise ToolError(f"{path!r} has no rows to describe")
+    names = [column_name(table, name) for name in columns] or [str(name) for name in table.columns]
+    fields = ("type", "count", "missing", "distinct", "mean", "median", "mode", "std", "variance")
+    lines = [",".join(["column", *fields, "minimum", "quartile1", "quartile3", "maximum", "sum"])]
+    for name in names[:MAX_COLUMNS]:
+        shown = f'"{name.replace(chr(34), chr(34) * 2)}"' if set(name) & set(',"\n') else name
+        lines.append(",".join([shown, *_summary(table, name)]))
+    if len(names) > MAX_COLUMNS:
+        lines.append(f"(and {len(names) - MAX_COLUMNS} more columns)")
+    return "\n".join(lines)
 
-    method = one_of(method, ("pearson", "spearman", "kendall"), "method")
-    rows, left_out = paired(read_table(path), [column1, column2], at_least=3)
-    for name in rows.columns:
-        _not_constant(rows[name], str(name))
-    test = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[method]
-    outcome = test(rows.iloc[:, 0], rows.iloc[:, 1])
+
+@tool
+def value_counts(path: str, column: str, top: int = 20) -> dict[str, Any]:
+    """Frequency table of a column: how often each value or category occurs, with its share, the mode and the number of
+    distinct (unique) values.
+
+    Args:
+        path: The table: a CSV, TSV, Excel or Parquet file.
+        column: The column, of text or of numbers.
+        top: How many of the most frequent values to list, from 1 to 200.
+
+    Returns:
+        count (cells that are not missing), missing, distinct, mode (all most frequent values, at most 20), values
+        (value -> count and share of count, the most frequent first; of equally frequent ones the one seen first).
+
+    Raises:
+        ToolError: No such file or column, or all cells are missing.
+    """
+    table = read_table(path)
+    name = column_name(table, column)
+    cells = table[name].dropna().map(cell_text)
+    if cells.empty:
+        raise ToolError(f"column {name!r} is empty: all {len(table)} cells are missing")
+    counts = cells.value_counts(sort=False).sort_values(ascending=False, kind="stable")
     return {
-        "method": method,
-        "coefficient": rounded(outcome.statistic),
-        "p_value": rounded(outcome.pvalue),
-        "rows_used": len(rows),
-        "rows_left_out": left_out,
-    }
-
-
-@tool
-def normality_test(path: str, column: str, alpha: float = 0.05) -> dict[str, Any]:
-    """Test whether a column of a CSV file is normally distributed, by the Shapiro-Wilk test.
-
-    Args:
-        path: The CSV or TSV file.
-        column: The column; missing and text cells are left out and counted.
-        alpha: The significance level, between 0 and 1.
-
-    Returns:
-        statistic (W), p_value, normal (true when p_value is above alpha: normality is not rejected), count, missing,
-        ignored_text, and a note when there are more than 5000 numbers (the p-value is then less accurate).
-
-    Raises:
-        ToolError: No such file or column, fewer than 3 numbers, a constant column, or alpha out of range.
-    """
-    from scipy import stats
-
-    _share(alpha)
-    found = numbers(read_table(path), column, at_least=3)
-    _not_constant(found.values, column)
-    outcome = stats.shapiro(found.values)
-    result: dict[str, Any] = {
-        "statistic": rounded(outcome.statistic),
-        "p_value": rounded(outcome.pvalue),
-        "normal": bool(outcome.pvalue > alpha),
-        **_counts(found),
-    }
-    if len(found.values) > 5000:
-        result["note"] = "with more than 5000 numbers the p-value may be inaccurate"
-    return result
-
-
-@tool
-def t_test(path: str, column: str, kind: str, against: str, equal_variances: bool = False) -> dict[str, Any]:
-    """Compare means with Student's or Welch's t-test: two groups of rows, two columns, paired columns or a fixed mean.
-
-    Args:
-        path: The CSV or TSV file.
-        column: The column with the numbers; missing and text cells are left out.
-        kind: "groups" (against = a column that splits the rows into exactly two groups), "columns" (against = a second,
-            independent column), "paired" (against = a second column measured on the same rows) or "mean" (against = a
-            number).
-        against: What to compare with, as kind says.
-        equal_variances: true for Student's t-test, false for Welch's; only for "groups" and "columns".
-
-    Returns:
-        test, t, degrees_of_freedom, p_value (two-sided), and the mean and count of each sample.
-
-    Raises:
-        ToolError: No such file, column or kind, not exactly two groups, fewer than 2 numbers, or no variation.
-    """
-    from scipy import stats
-
-    kind = one_of(kind, ("groups", "columns", "paired", "mean"), "kind")
-    samples = _samples(path, column, kind, against)
-    names, (first, *others) = list(samples), list(samples.values())
-    if kind == "mean":
-        _not_constant(first, column)
-        name, outcome = "one-sample t-test", stats.ttest_1samp(first, _number(against))
-    elif kind == "paired":
-        _not_constant(first - others[0], f"{column} minus {against}")
-        name, outcome = "paired t-test", stats.ttest_rel(first, others[0])
-    else:
-        if first.nunique() == 1 and others[0].nunique() == 1:
-            raise ToolError("both samples are constant; a t-test needs variation")
-        name = "Student's t-test" if equal_variances else "Welch's t-test"
-        outcome = stats.ttest_ind(first, others[0], equal_var=equal_variances)
-    return {
-        "test": name,
-        "t": rounded(outcome.statistic),
-        "degrees_of_freedom": rounded(outcome.df),
-        "p_value": rounded(outcome.pvalue),
-        "samples": {
-            each: {"mean": rounded(sample.mean()), "count": len(sample)}
-            for each, sample in zip(names, [first, *others], strict=True)
+        "count": len(cells),
+        "missing": len(table) - len(cells),
+        "distinct": len(counts),
+        "mode": counts[counts == counts.iloc[0]].index.tolist()[:20],
+        "values": {
+            value: {"count": int(times), "share": rounded(times / len(cells))}
+            for value, times in counts.head(min(max(top, 1), 200)).items()
         },
     }
 
 
-@tool
-def linear_regression(path: str, target: str, features: list[str]) -> dict[str, Any]:
-    """Fit a linear regression (ordinary least squares with an intercept) on columns of a CSV file.
-
-    Only rows with a number in every column used count.
-
-    Args:
-        path: The CSV or TSV file.
-        target: The column to predict.
-        features: The columns to predict it from, for example ["age", "weight"].
-
-    Returns:
-        coefficients (intercept and each feature with value, standard_error and two-sided p_value), r_squared,
-        adjusted_r_squared, rows_used, rows_left_out.
-
-    Raises:
-        ToolError: No such file or column, too few complete rows, or features that determine each other.
-    """
-    import numpy
-    from scipy import stats
-
-    if not features:
-        raise ToolError("features must name at least one column")
-    rows, left_out = paired(read_table(path), [target, *features], at_least=len(features) + 2)
-    y = rows.iloc[:, 0].to_numpy()
-    x = numpy.column_stack([numpy.ones(len(rows)), rows.iloc[:, 1:].to_numpy()])
-    _not_constant(rows.iloc[:, 0], target)
-    scale = numpy.abs(x).max(axis=0)
-    scale[scale == 0] = 1
-    if numpy.linalg.matrix_rank(x / scale) < x.shape[1]:
-        raise ToolError("the features determine each other (or one is constant); leave one of them out")
-    weights = numpy.linalg.lstsq(x / scale, y, rcond=None)[0] / scale
-    residual = float(((y - x @ weights) ** 2).sum())
-    total = float(((y - y.mean()) ** 2).sum())
-    freedom = len(rows) - x.shape[1]
-    errors = numpy.sqrt(numpy.diag(numpy.linalg.inv((x / scale).T @ (x / scale))) * residual / freedom) / scale
-    with numpy.errstate(divide="ignore", invalid="ignore"):
-        p_values = 2 * stats.t.sf(numpy.abs(weights / errors), freedom)
-    return {
-        "coefficients": {
-            name: {"value": rounded(weight), "standard_error": rounded(error), "p_value": rounded(p)}
-            for name, weight, error, p in zip(
-                ["intercept", *map(str, rows.columns[1:])], weights, errors, p_values, strict=True
-            )
-        },
-        "r_squared": rounded(1 - residual / total),
-        "adjusted_r_squared": rounded(1 - residual / total * (len(rows) - 1) / freedom),
-        "rows_used": len(rows),
-        "rows_left_out": left_out,
-    }
-
-
-def _counts(found: Numbers) -> dict[str, int]:
-    return {"count": len(found.values), "missing": found.missing, "ignored_text": found.ignored_text}
+def _summary(table: pandas.DataFrame, name: str) -> list[str]:
+    """The cells of one line, beginning with the type of the column."""
+    cells = table[name].dropna()
+    found = numbers(table, name, at_least=0)
+    distinct = str(cells.nunique())
+    if not len(found.values) or table[name].dtype == bool:
+        common = cells.map(cell_text).value_counts(sort=False)
+        mode = str(common.idxmax()).replace(",", ";").replace("\n", " ")[:60] if len(common) else ""
+        kind = "text" if len(cells) else "empty"
+        return [kind, str(len(cells)), str(len(table) - len(cells)), distinct, "", "", mode, *[""] * 7]
+    values = found.values
+    modes = values.mode()
+    moments: list[Any] = [values.mean(), values.median(), modes.iloc[0], values.std(), values.var(), values.min()]
+    moments += [values.quantile(0.25), values.quantile(0.75), values.max(), values.sum()]
+    kind = f"number ({found.ignored_text} cells with text left out)" if found.ignored_text else "number"
+    plain = [rounded(moment) for moment in moments]
+    return [
+        kind,
+        str(len(values)),
+        str(found.missing),
+        distinct,
+        *("" if each is None else f"{each:.10g}" for each in plain),
+    ]
 
 
 def _moments(found: Numbers) -> dict[str, float | None]:
@@ -241,49 +167,3 @@ def _moments(found: Numbers) -> dict[str, float | None]:
         "excess_kurtosis_population": (deviations**4).mean() / variance**2 - 3 if varied else undefined,
     }
     return {name: rounded(value) for name, value in moments.items()}
-
-
-def _samples(path: str, column: str, kind: str, against: str) -> dict[str, Any]:
-    table = read_table(path)
-    if kind == "paired":
-        rows, _ = paired(table, [column, against], at_least=2)
-        return {str(name): rows[name] for name in rows.columns}
-    values = numbers(table, column, at_least=2).values
-    if kind == "mean":
-        return {column: values}
-    if kind == "columns":
-        return {column: values, against: numbers(table, against, at_least=2).values}
-    labels = table[column_name(table, against)].loc[values.index]
-    groups = {_label(label): values[labels == label] for label in sorted(labels.dropna().unique(), key=str)}
-    if len(groups) != 2:
-        raise ToolError(
-            f"column {against!r} splits the rows into {len(groups)} groups {list(groups)[:8]}; 2 are needed"
-        )
-    if small := [label for label, group in groups.items() if len(group) < 2]:
-        raise ToolError(f"group {small[0]!r} has fewer than 2 numbers in column {column!r}")
-    return groups
-
-
-def _label(value: Any) -> str:
-    # whole numbers become 1.0 in a column with missing cells
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _not_constant(values: Any, name: str) -> None:
-    if values.nunique() < 2:
-        raise ToolError(f"column {name!r} is constant; this needs values that vary")
-
-
-def _share(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise ToolError(f"alpha must be between 0 and 1, not {alpha}")
-
-
-def _number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ToolError(f"with kind 'mean' against must be a number, not {text!r}")
-    return number

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import math
 from collections import Counter
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from captain.errors import ToolError
 from captain.tools import resolve_path
+from tools_library.table_formats import encoding_of, is_binary, read_frame
 
 if TYPE_CHECKING:
     import pandas
 
-MAX_TABLE_BYTES = 200 * 1024**2
+__all__ = [
+    "Numbers",
+    "cell_text",
+    "column_name",
+    "encoding_of",
+    "existing_file",
+    "is_binary",
+    "located",
+    "numbers",
+    "numeric_columns",
+    "one_of",
+    "paired",
+    "read_table",
+    "rounded",
+    "varied",
+]
 _THOUSANDS = r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
 
 
@@ -28,6 +42,10 @@ class Numbers(NamedTuple):
     """Empty cells, NaN and infinite values."""
     ignored_text: int
     """Cells with text that is no number."""
+
+    def counts(self) -> dict[str, int]:
+        """How many cells were used and how many were left out, for the result of a tool."""
+        return {"count": len(self.values), "missing": self.missing, "ignored_text": self.ignored_text}
 
 
 def existing_file(path: str) -> Path:
@@ -45,52 +63,36 @@ def existing_file(path: str) -> Path:
     raise ToolError(f"there is no file {path!r}{_near(found.name, siblings[:500], 'files there')}")
 
 
-def is_binary(path: Path) -> bool:
-    """Whether a file holds something other than text (a zero byte near its beginning)."""
-    with path.open("rb") as stream:
-        return b"\0" in stream.read(8192)
-
-
-def encoding_of(path: Path) -> str:
-    """`utf-8-sig` where the whole file is valid UTF-8, else `latin-1`."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        try:
-            while stream.read(1 << 20):
-                pass
-        except UnicodeDecodeError:
-            return "latin-1"
-    return "utf-8-sig"
-
-
 def read_table(path: str) -> pandas.DataFrame:
-    """Read a CSV or TSV file with a header line; the separator is found from the header.
+    """Read a table with a header line from a CSV, TSV, Excel or Parquet file; of text the separator is found.
+
+    Args:
+        path: The file; "book.xlsx#Sheet2" is a sheet of an Excel file, "book.xlsx" its first one.
 
     Raises:
         ToolError: No such file, no columns, too large, or not a table.
     """
     import pandas
 
-    found = existing_file(path)
-    if found.stat().st_size > MAX_TABLE_BYTES:
-        raise ToolError(f"{path!r} is larger than {MAX_TABLE_BYTES // 1024**2} MB")
-    if is_binary(found):
-        raise ToolError(f"{path!r} is not a text file; only CSV and TSV tables can be read")
-    encoding = encoding_of(found)
-    with found.open(encoding=encoding) as stream:
-        separator = max(",;\t|", key=stream.readline().count)
-        stream.seek(0)
-        first = [len(row) for row in islice((row for row in csv.reader(stream, delimiter=separator) if row), 2)]
-    if len(first) == 2 and first[1] > first[0]:
-        raise ToolError(f"the rows of {path!r} have {first[1]} cells but its header line names {first[0]} columns")
-    try:
-        table = pandas.read_csv(
-            found, sep=separator, encoding=encoding, skipinitialspace=True, low_memory=False, compression=None
-        )
-    except (pandas.errors.EmptyDataError, pandas.errors.ParserError, ValueError) as error:
-        raise ToolError(f"{path!r} cannot be read as a table: {error}") from error
+    file, sheet = located(path)
+    table = read_frame(file, sheet=sheet)
     table.columns = [str(name).strip() for name in table.columns]
+    if not len(table.columns):
+        raise ToolError(f"{path!r} cannot be read as a table: it has no columns")
     table.index = pandas.RangeIndex(1, len(table) + 1)
     return table
+
+
+def located(path: str) -> tuple[Path, str]:
+    """The file of a table, and the sheet that the path names after a "#".
+
+    Raises:
+        ToolError: There is no such file.
+    """
+    name, mark, sheet = path.rpartition("#")
+    if mark and not resolve_path(path).is_file():
+        return existing_file(name), sheet
+    return existing_file(path), ""
 
 
 def column_name(table: pandas.DataFrame, name: str) -> str:
@@ -155,6 +157,30 @@ def paired(table: pandas.DataFrame, names: list[str], *, at_least: int) -> tuple
     if len(complete) < at_least:
         raise ToolError(f"only {len(complete)} rows have numbers in all of {names}; at least {at_least} are needed")
     return complete, len(table) - len(complete)
+
+
+def numeric_columns(table: pandas.DataFrame) -> list[str]:
+    """The columns that hold numbers in most of their cells that are not missing; true/false columns are not numbers."""
+    names = []
+    for name in map(str, table.columns):
+        if table.columns.tolist().count(name) == 1 and table[name].dtype != bool:
+            found = numbers(table, name, at_least=0)
+            if len(found.values) > found.ignored_text:
+                names.append(name)
+    return names
+
+
+def varied(values: pandas.Series[float], name: str) -> None:
+    """Raise `ToolError` when all values are the same."""
+    if values.nunique() < 2:
+        raise ToolError(f"column {name!r} is constant; this needs values that vary")
+
+
+def cell_text(value: Any) -> str:
+    """A cell as text; a whole number in a column with missing cells is 3, not 3.0."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.10g}"
+    return str(value)
 
 
 def rounded(value: Any) -> float | None:

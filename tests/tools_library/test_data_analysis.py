@@ -149,26 +149,40 @@ def test_groups_that_cannot_be_made(
         data_analysis.group_by_aggregate(table("g,v\na,1\nb,2\n"), group_by, column, function)
 
 
-def test_outliers_by_iqr_by_hand(table: Table) -> None:
-    # 1 2 3 4 100: quartiles 2 and 4, limits 2 - 3 and 4 + 3; the empty second cell shifts the rows
-    found = data_analysis.find_outliers(table("v,w\n1,0\n,0\n2,0\n3,0\n4,0\n100,0\n"), "v")
-    assert (found["lower_limit"], found["upper_limit"], found["outliers"]) == (-1, 7, 1)
-    assert found["values"] == [{"row": 6, "value": 100}]
-    assert (found["count"], found["missing"]) == (5, 1)
-    assert data_analysis.find_outliers(table("v,w\n1,0\n2,0\n3,0\n4,0\n7,0\n"), "v")["outliers"] == 0  # on the limit
+def test_rows_are_sorted_and_the_first_shown(table: Table) -> None:
+    path = table(PEOPLE)
+    oldest = data_analysis.sort_rows(path, ["age", "name"], descending=True, top=2, columns=["name", "age"])
+    assert oldest.splitlines() == ["row,name,age", "5,Eva,45.0", "3,Cid,45.0"]
+    assert data_analysis.sort_rows(path, ["age"]).splitlines()[-1].startswith("2,Bob,")  # missing comes last
+    assert data_analysis.sort_rows(table('v,w\n"1,000",1\n9,2\n"20",3\n'), ["v"]).splitlines()[1:] == [
+        "2,9,2",
+        "3,20,3",
+        '1,"1,000",1',
+    ]
+    with pytest.raises(ToolError, match="at least one"):
+        data_analysis.sort_rows(path, [])
 
 
-def test_outliers_by_z_score_by_hand(table: Table) -> None:
-    # nine 0 and one 10: mean 1, population std 3 (z of the 10 is exactly 3), sample std sqrt(10)
-    path = table("v,w\n" + "0,1\n" * 9 + "10,1\n")
-    assert data_analysis.find_outliers(path, "v", "zscore")["outliers"] == 0
-    assert data_analysis.find_outliers(path, "v", "zscore", threshold=2.9)["values"] == [{"row": 10, "value": 10}]
-    assert data_analysis.find_outliers(path, "v", "zscore", threshold=2.9, ddof=1)["outliers"] == 0
+def test_a_pivot_table_by_hand(table: Table) -> None:
+    path = table("g,h,v\na,x,1\na,y,3\nb,x,10\nb,x,20\nb,,5\n")
+    assert data_analysis.pivot_table(path, "g", "h").splitlines() == ["g,(missing),x,y", "a,,1,1", "b,1,2,"]
+    assert data_analysis.pivot_table(path, "g", "h", "v", "mean").splitlines() == [
+        "g,(missing),x,y",
+        "a,,1,3",
+        "b,5,15,",
+    ]
+    for arguments, problem in [
+        (("g", "g"), "two different"),
+        (("g", "h", "*", "sum"), "'count' only"),
+        (("g", "h", "g", "mean"), "0 numbers"),
+        (("g", "h", "v", "mode"), "function must be"),
+    ]:
+        with pytest.raises(ToolError, match=problem):
+            data_analysis.pivot_table(path, *arguments)
 
 
-def test_a_constant_column_has_no_outliers_and_wrong_settings_are_errors(table: Table) -> None:
-    path = table("v,w\n0.1,1\n0.1,1\n0.1,1\n")
-    assert data_analysis.find_outliers(path, "v", "zscore")["outliers"] == 0
-    for arguments in (("v", "mad"), ("v", "iqr", -1.0), ("v", "zscore", 3.0, 2), ("u",)):
-        with pytest.raises(ToolError):
-            data_analysis.find_outliers(path, *arguments)
+def test_a_pivot_table_that_would_not_fit(table: Table) -> None:
+    path = table("g,h\n" + "".join(f"{n % 2},{n}\n" for n in range(60)))
+    with pytest.raises(ToolError, match="60 different values; at most 50"):
+        data_analysis.pivot_table(path, "g", "h")
+    assert data_analysis.pivot_table(path, "h", "g").splitlines()[1] == "0,1,"

@@ -63,119 +63,35 @@ def test_an_empty_column_and_a_wrong_name_are_errors(table: Table) -> None:
     assert statistics.describe_column(path, " HEIGHT ")["sum"] == 3
 
 
-def test_correlations_by_hand(table: Table) -> None:
-    path = table("a,b,c\n1,2,5\n2,1,5\n3,4,5\n4,3,5\n5,5,5\n6,,5\n,7,5")
-    # Pearson: 8 / 10; no ties, so Spearman is 1 - 6 * 4 / (5 * 24); Kendall has 8 concordant, 2 discordant pairs
-    for method, coefficient in (("pearson", 0.8), ("Spearman", 0.8), ("kendall", 0.6)):
-        found = statistics.correlation(path, "a", "b", method)
-        assert found["coefficient"] == pytest.approx(coefficient)
-        assert (found["rows_used"], found["rows_left_out"]) == (5, 2)
-    # t = 0.8 * sqrt(3 / 0.36) = 2.3094 with 3 degrees of freedom
-    assert statistics.correlation(path, "a", "b")["p_value"] == pytest.approx(0.1041, abs=1e-4)
-    # of the 120 orders of five, 1 + 4 + 9 have at most two inversions, and as many at least eight
-    assert statistics.correlation(path, "a", "b", "kendall")["p_value"] == pytest.approx(28 / 120)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("a", "c"), "'c' is constant"),
-        (("a", "a"), "given twice"),
-        (("a", "b", "cosine"), "'pearson', 'spearman', 'kendall'"),
-        (("a", "d"), "no column 'd'"),
-    ],
-)
-def test_correlations_that_do_not_exist(table: Table, arguments: tuple[str, ...], problem: str) -> None:
-    with pytest.raises(ToolError, match=problem):
-        statistics.correlation(table("a,b,c\n1,2,5\n2,1,5\n3,4,5"), *arguments)
-
-
-def test_shapiro_wilk_on_the_textbook_sample(table: Table) -> None:
-    # Shapiro and Wilk (1965): weights of eleven men, W = 0.79, rejected at the 1 % level
-    path = table(column(148, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236, ""))
-    found = statistics.normality_test(path, "v")
-    assert found["statistic"] == pytest.approx(0.79, abs=0.005)
-    assert found["p_value"] < 0.01
-    assert (found["normal"], found["missing"]) == (False, 1)
-    assert statistics.normality_test(path, "v", alpha=0.001)["normal"] is True
-    for wrong in (0, 1, 5):
-        with pytest.raises(ToolError, match="alpha"):
-            statistics.normality_test(path, "v", alpha=wrong)
-
-
-def test_normality_needs_three_numbers_that_vary(table: Table) -> None:
-    with pytest.raises(ToolError, match="at least 3"):
-        statistics.normality_test(table(column(1, 2, "")), "v")
-    with pytest.raises(ToolError, match="constant"):
-        statistics.normality_test(table(column(2, 2, 2)), "v")
-
-
-@pytest.mark.filterwarnings("ignore:scipy.stats.shapiro")
-def test_many_numbers_get_a_note(table: Table) -> None:
-    assert "5000" in statistics.normality_test(table(column(*range(5001))), "v")["note"]
-
-
-def test_t_tests_on_students_sleep_data(table: Table) -> None:
-    # Student (1908), extra sleep of ten patients under two drugs; the values are in every textbook
-    first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
-    second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
-    wide = table("\n".join(["x,y", *(f"{a},{b}" for a, b in zip(first, second, strict=True))]))
-    paired = statistics.t_test(wide, "x", "paired", "y")
-    assert (paired["t"], paired["degrees_of_freedom"]) == (pytest.approx(-4.0621, abs=1e-4), 9)
-    assert paired["p_value"] == pytest.approx(0.002833, abs=1e-6)
-    welch = statistics.t_test(wide, "x", "columns", "y")
-    assert (welch["t"], welch["degrees_of_freedom"]) == (
-        pytest.approx(-1.8608, abs=1e-4),
-        pytest.approx(17.776, abs=1e-3),
+def test_a_whole_table_is_summarised(table: Table) -> None:
+    path = table("v,w,name,flag,empty\n2,1.5,a,True,\n4,,b,False,\n4,2.5,a,True,\n6,x,,True,\n")
+    lines = statistics.summary_statistics(path).splitlines()
+    assert lines[0] == (
+        "column,type,count,missing,distinct,mean,median,mode,std,variance,minimum,quartile1,quartile3,maximum,sum"
     )
-    assert welch["p_value"] == pytest.approx(0.07939, abs=1e-5)
-    long = table("\n".join(["extra,drug", *(f"{v},1" for v in first), *(f"{v},2" for v in second), ",1", "3,"]))
-    student = statistics.t_test(long, "extra", "groups", "drug", equal_variances=True)
-    assert (student["test"], student["degrees_of_freedom"]) == ("Student's t-test", 18)
-    assert student["p_value"] == pytest.approx(0.07919, abs=1e-5)
-    assert student["samples"]["1"] == {"mean": 0.75, "count": 10}
+    # 2 4 4 6: squared deviations add up to 8
+    assert lines[1] == "v,number,4,0,3,4,4,4,1.632993162,2.666666667,2,3.5,4.5,6,16"
+    assert lines[2].startswith("w,number (1 cells with text left out),2,1,3,2,2,1.5,")
+    assert lines[3] == "name,text,3,1,2,,,a,,,,,,,"
+    assert lines[4] == "flag,text,4,0,2,,,True,,,,,,,"
+    assert lines[5] == "empty,empty,0,4,0,,,,,,,,,,"
+    assert len(statistics.summary_statistics(path, ["w", "V"]).splitlines()) == 3
+    with pytest.raises(ToolError, match="no column"):
+        statistics.summary_statistics(path, ["u"])
+    with pytest.raises(ToolError, match="no rows"):
+        statistics.summary_statistics(table("a,b\n"))
 
 
-def test_one_sample_t_test_by_hand(table: Table) -> None:
-    path = table(column(1, 2, 3, 4, 5))
-    assert statistics.t_test(path, "v", "mean", "2")["t"] == pytest.approx(math.sqrt(2))  # 1 / sqrt(2.5 / 5)
-    with pytest.raises(ToolError, match="must be a number"):
-        statistics.t_test(path, "v", "mean", "two")
-
-
-def test_t_tests_that_cannot_be_done(table: Table) -> None:
-    path = table("v,g,h,k\n1,a,1,x\n2,b,1,x\n3,c,1,y\n4,a,1,y\n5,b,1,y\n")
-    for kind, against, problem in [
-        ("groups", "g", "3 groups"),
-        ("groups", "h", "1 groups"),
-        ("sum", "g", "kind must be"),
-        ("columns", "g", "at least 2"),
-        ("paired", "v", "given twice"),
-    ]:
-        with pytest.raises(ToolError, match=problem):
-            statistics.t_test(path, "v", kind, against)
-    assert statistics.t_test(path, "v", "groups", "k")["samples"]["y"]["mean"] == 4
-
-
-def test_regression_by_hand(table: Table) -> None:
-    path = table("x,y,z\n1,2,2\n2,4,4\n3,5,6\n4,4,8\n5,5,10\n6,,12")
-    # slope 6 / 10, intercept 4 - 0.6 * 3, residual 2.4 of 6; error of the slope sqrt(0.8 / 10)
-    found = statistics.linear_regression(path, "y", ["x"])
-    slope, intercept = found["coefficients"]["x"], found["coefficients"]["intercept"]
-    assert (slope["value"], intercept["value"]) == (pytest.approx(0.6), pytest.approx(2.2))
-    assert slope["standard_error"] == pytest.approx(math.sqrt(0.08))
-    assert (found["r_squared"], found["adjusted_r_squared"]) == (pytest.approx(0.6), pytest.approx(1 - 0.4 * 4 / 3))
-    assert (found["rows_used"], found["rows_left_out"]) == (5, 1)
-    with pytest.raises(ToolError, match="determine each other"):
-        statistics.linear_regression(path, "y", ["x", "z"])
-    with pytest.raises(ToolError, match="at least one column"):
-        statistics.linear_regression(path, "y", [])
-
-
-def test_regression_on_features_of_very_different_size(table: Table) -> None:
-    rows = [(1e9 * a, 1e-6 * b, 3 + 2 * a - 5 * b) for a, b in [(1, 2), (2, 1), (3, 5), (4, 3), (5, 8), (6, 1)]]
-    found = statistics.linear_regression(
-        table("\n".join(["a,b,y", *(f"{a},{b},{y}" for a, b, y in rows)])), "y", ["a", "b"]
-    )
-    assert found["coefficients"]["a"]["value"] == pytest.approx(2e-9)
-    assert found["coefficients"]["b"]["value"] == pytest.approx(-5e6)
+def test_values_are_counted(table: Table) -> None:
+    path = table("g,n\na,1\nb,2\na,\n,1\nc,3\n")
+    assert statistics.value_counts(path, "g", top=2) == {
+        "count": 4,
+        "missing": 1,
+        "distinct": 3,
+        "mode": ["a"],
+        "values": {"a": {"count": 2, "share": 0.5}, "b": {"count": 1, "share": 0.25}},
+    }
+    assert list(statistics.value_counts(path, "n")["values"]) == ["1", "2", "3"]  # not 1.0
+    assert statistics.value_counts(table("g,h\nx,1\ny,1\n"), "g")["mode"] == ["x", "y"]
+    with pytest.raises(ToolError, match="'g' is empty"):
+        statistics.value_counts(table("g,h\n,1\n"), "g")
