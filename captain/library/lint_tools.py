@@ -14,6 +14,7 @@ from typing import Any
 from captain.errors import ConfigError
 from captain.library.lint_kinds import Fault
 from captain.library.lint_texts import text_faults
+from captain.library.loading import modules_in
 from captain.library.spelling import did_you_mean, neighbours
 from captain.tools import is_tool, spec_of
 
@@ -32,14 +33,15 @@ class ToolFaults:
 def lint_modules(modules: Iterable[str]) -> ToolFaults:
     """Looks at all tools of modules, by their dotted names; also at those that follow a broken one."""
     found = ToolFaults()
-    for name in dict.fromkeys(modules):
+    given = list(modules)
+    for name in dict.fromkeys(module for package in given for module in modules_in(package)):
         try:
             module = importlib.import_module(name)
         except (Exception, SystemExit) as error:  # a module of the user's may raise anything
             found.faults.append(Fault("tool-import", _place_of(name, error), name, _reason(name, error)))
             continue
         marked = [value for value in vars(module).values() if is_tool(value) and value.__module__ == name]
-        if not marked:
+        if not marked and name in given and modules_in(name) == [name]:
             found.faults.append(Fault("no-tools", f"{module.__file__ or name}:1", name, "it marks no function"))
         for function in marked:
             _look_at(function, module, found)
@@ -98,7 +100,7 @@ def _place_of(name: str, error: BaseException) -> str:
     """The line of the module at which its import failed; the setting when there is no such module."""
     try:
         spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
+    except Exception:  # looking inside a package imports it
         spec = None
     if spec is None or spec.origin is None:
         return "tools.modules"

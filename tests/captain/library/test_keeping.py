@@ -15,7 +15,7 @@ from captain.errors import ConfigError
 from captain.library import AgentProfile, Library
 
 Make = Callable[..., Library]
-EACH = 12
+EACH = 6
 KEEPING = f"""
 import asyncio, sys
 from captain.config import CaptainConfig, EmbeddingConfig, LibraryConfig, ModelSpec

@@ -38,6 +38,20 @@ def test_marked_functions_are_collected(folder: Path) -> None:
     ]
 
 
+def test_a_package_stands_for_the_modules_in_it(folder: Path) -> None:
+    package = folder / "loading_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "second.py").write_text(GOOD.format(name="shout"))
+    (package / "first.py").write_text(GOOD.format(name="call_out"))
+    (package / "words.py").write_text("WORDS = ('a',)\n")
+    names = ["loading_package", "loading_package.second"]
+    assert [spec.name for spec in load_tools(names)] == ["call_out", "shout"]
+    (package / "words.py").write_text("1 / 0\n")
+    with pytest.raises(ConfigError, match=r"loading_package\.words.*ZeroDivisionError"):
+        load_tools(["loading_package"])
+
+
 @pytest.mark.parametrize(
     ("module", "content", "complaint"),
     [
