@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,9 @@ def test_a_package_stands_for_the_modules_in_it(folder: Path) -> None:
     (package / "words.py").write_text("WORDS = ('a',)\n")
     names = ["loading_package", "loading_package.second"]
     assert [spec.name for spec in load_tools(names)] == ["call_out", "shout"]
-    (package / "words.py").write_text("1 / 0\n")
-    with pytest.raises(ConfigError, match=r"loading_package\.words.*ZeroDivisionError"):
+    (package / "worse.py").write_text("1 / 0\n")
+    importlib.invalidate_caches()
+    with pytest.raises(ConfigError, match=r"loading_package\.worse.*ZeroDivisionError"):
         load_tools(["loading_package"])
 
 
