@@ -170,8 +170,10 @@ def _script(cell: Cell) -> str:
     files = [f"dev/{name}" for name in DEVICES] + [str(path)[1:] for path in view.shown if not path.is_dir()]
     table = [f"proc {_NEW_ROOT}/proc proc nosuid,nodev,noexec 0 0"]
     table += [_bound(Path("/dev", name), "nosuid,noexec") for name in DEVICES]
-    table += [_bound(path, "ro,nosuid,nodev") for path in view.shown]
-    table += [_bound(view.folder, "nosuid,nodev")]
+    # a user namespace may not uncover what lies under the mounts inside a folder, so it has to take them along
+    bind = "bind" if cell.uid is not None else "rbind"
+    table += [_bound(path, "ro,nosuid,nodev", bind) for path in view.shown]
+    table += [_bound(view.folder, "nosuid,nodev", bind)]
     mount, mkdir, folders = tool("mount"), tool("mkdir"), view.folders()
     lines = ["set -e", "umask 022"]
     lines += [f"{mount} -t tmpfs -o mode=755,size=4m,nosuid,nodev sandbox {_NEW_ROOT}", f"cd {_NEW_ROOT}"]
@@ -187,11 +189,11 @@ def _script(cell: Cell) -> str:
     return "\n".join([*lines, f"cd {shlex.quote(str(view.folder))}", 'exec "$@"'])
 
 
-def _bound(path: Path, options: str) -> str:
+def _bound(path: Path, options: str, bind: str = "bind") -> str:
     spelled = str(path).replace("\\", "\\134")
     for sign in " \t\n#":
         spelled = spelled.replace(sign, f"\\{ord(sign):03o}")
-    return f"{spelled} {_NEW_ROOT}{spelled} none bind,{options} 0 0"
+    return f"{spelled} {_NEW_ROOT}{spelled} none {bind},{options} 0 0"
 
 
 def _tmp_size(cell: Cell) -> int:

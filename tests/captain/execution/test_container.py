@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock
 
-from captain.config import ExecutionConfig
+from captain.config import ExecutionConfig, SandboxConfig
 from captain.errors import ConfigError
 from captain.execution import build_executor
 
@@ -54,3 +56,34 @@ async def test_script_of_the_container(tmp_path: Path, monkeypatch: pytest.Monke
     assert three.exit_code == 124 and "longer than 1 seconds" in three.output
     assert four.exit_code == 1 and "input() cannot be used" in four.output
     assert five.exit_code != 0 and len(five.output) < 7000
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_container_is_taken_off_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: bool
+) -> None:
+    """The engine is played by a stand-in that notes what is asked of it."""
+    docker = pytest.importorskip("docker")
+    from autogen_ext.code_executors import docker as backend
+
+    names: list[str] = []
+    client = mock.MagicMock()
+    client.containers.get.side_effect = lambda name: mock.Mock(
+        container=name, attrs={"NetworkSettings": {"Networks": {"bridge": {}, "other": {}}}}
+    )
+
+    def executor(**settings: Any) -> mock.AsyncMock:
+        names.append(settings["container_name"])
+        return mock.AsyncMock()
+
+    monkeypatch.setattr(docker, "from_env", lambda: client)
+    monkeypatch.setattr(backend, "DockerCommandLineCodeExecutor", executor)
+    built = build_executor(DOCKER, folder=tmp_path, sandbox=SandboxConfig(network=allowed, require=True))
+    assert (built.isolation.kind, built.isolation.weak) == ("docker", False)
+    await built.start()
+    left = [call.args[0] for call in client.networks.get.call_args_list]
+    assert left == ([] if allowed else ["bridge", "other"])
+    if not allowed:
+        (taken, *_) = [call.args[0].container for call in client.networks.get.return_value.disconnect.call_args_list]
+        assert [taken] == names
+    await built.stop()
