@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captain.errors import ConfigError
+from captain.trust import as_data
 
 _MOST_COLUMNS = 40
 _TABLES = {".csv", ".tsv"}
@@ -54,7 +55,8 @@ class Brief:
 
     def text(self) -> str:
         """The task and its files."""
-        cards = "\n\nFiles in the current folder:\n" + "\n".join(self.cards) if self.cards else ""
+        shown = as_data("\n".join(self.cards), "the files") if self.cards else ""
+        cards = f"\n\nFiles in the current folder:\n{shown}" if self.cards else ""
         return f"TASK\n{self.task}{cards}"
 
 

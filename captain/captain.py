@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,6 +41,7 @@ class _Tree:
     depth: int
     usages: list[Usage]
     approver: Approver | None = None
+    tainted: set[str] = field(default_factory=set)
 
 
 _current: ContextVar[_Tree | None] = ContextVar("captain_tree", default=None)
@@ -169,13 +170,17 @@ class Captain:
         identity = parent.recording.identify("nested", {"task": task})
         branch = below(current_branch(), f"captain-{identity.request[:8]}-{identity.number}")
         approver = self._approver or parent.approver
-        tree = _Tree(run or parent.run, parent.recording, parent.spending, parent.depth + 1, [], approver)
+        tree = _Tree(
+            run or parent.run, parent.recording, parent.spending, parent.depth + 1, [], approver, parent.tainted
+        )
         token = _current.set(tree)
         try:
             with on_branch(branch):
                 result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         finally:
             _current.reset(token)
+        if any(one == branch or one.startswith(f"{branch}/") for one in parent.tainted):
+            parent.tainted.add(current_branch())  # its answer is made from untrusted text
         parent.usages.append(result.usage)
         return result
 
@@ -321,7 +326,9 @@ class Captain:
             clients=router.client,
             specs=router.spec,
             spending=tree.spending,
-            effects=Effects(self.config.approval, tree.run.work, recording, tree.spending, reporter, tree.approver),
+            effects=Effects(
+                self.config.approval, tree.run.work, recording, tree.spending, reporter, tree.approver, tree.tainted
+            ),
         )
         try:
             if executor is not None:
@@ -332,7 +339,7 @@ class Captain:
             if executor is not None:
                 await executor.stop()
             await router.aclose()
-        usage = _sum(router.usage(), tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
+        usage = router.usage().with_others(tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
         failed = reporter.failures.failures
         told = {"failures": list(failed), "first_failure": first_wrong(failed)}
         update = {**told, "usage": usage, "run_dir": tree.run.folder, "unknown": list(recording.unknown)}
@@ -355,7 +362,7 @@ class Captain:
         if not self.config.execution.enabled:
             return None
         real = None if tree.recording.strict else build_executor(self.config.execution, folder=tree.run.work)
-        return RecordedExecutor(real, tree.recording, repeatable=True)
+        return RecordedExecutor(real, tree.recording, repeatable=not self.config.sandbox.network)
 
     def _router(self, tree: _Tree, reporter: Any) -> ModelRouter:
         from captain.durable.resuming import MODELS
@@ -381,15 +388,6 @@ class Captain:
             if unpriced:
                 raise ConfigError(f"limits.usd needs a price: set model.price of {unpriced[0]!r} (prompt, completion)")
         return router
-
-
-def _sum(usage: Usage, others: Sequence[Usage]) -> Usage:
-    for other in others:
-        roles = dict(usage.by_role)
-        for name, one in other.by_role.items():
-            roles[name] = roles[name].plus(one) if name in roles else one
-        usage = Usage(**usage.plus(other).model_dump(exclude={"by_role"}), by_role=roles)
-    return usage
 
 
 def solve(task: str, *, files: Sequence[str | Path] = (), output_type: type[Any] | None = None) -> Result:

@@ -26,6 +26,7 @@ from captain.results import Record
 from captain.seating import Seat
 from captain.team_record import describe_seat, seat_from
 from captain.tools import ToolSpec
+from captain.trust import as_data
 from captain.writing import Writer, unique_name
 
 CHECKER = Role(
@@ -136,6 +137,8 @@ class Casting:
 
     async def _recorded(self, key: str, subtask: Subtask, without: Sequence[str]) -> Cast:
         """The team on record, the one that an earlier task was given, or a new one."""
+        if self._gives_tools(subtask):
+            await self.library.list_servers()  # a team on record may have their tools
         identity = self.recording.identify("team", {"key": key, "without": list(without)})
         entry = self.recording.find(identity)
         if entry is not None:
@@ -221,7 +224,7 @@ class Casting:
             return
         listing = "\n\n".join(
             f"Role {number}: {place.role.text}\n"
-            + "\n".join(f"  {n}. {h.item.title}: {h.item.description}" for n, h in enumerate(place.hits, start=1))
+            + "\n".join(f"  {n}. {_offer(h.item)}" for n, h in enumerate(place.hits, start=1))
             for number, place in enumerate(open_places, start=1)
         )
         prompt = load_prompt("choose_experts", goal=subtask.goal[:600], roles=listing)
@@ -252,19 +255,26 @@ class Casting:
         for gap, new in zip(gaps, written, strict=True):
             gap.profile, gap.reason = new.profile, new.reason
 
+    def _gives_tools(self, subtask: Subtask) -> bool:
+        settings = self.config.tools
+        # A small model writes programs better than tool calls, and each tool in the prompt costs it attention.
+        small = self.specs("expert").strength == "small"
+        return settings.enabled and settings.top_k > 0 and subtask.method != "code" and not small
+
     async def _tools(self, profile: AgentProfile, subtask: Subtask) -> tuple[ToolSpec, ...]:
         """The tools of a seat: those its profile names and those that fit the part, best first, few."""
+        if not self._gives_tools(subtask):
+            return ()
         settings = self.config.tools
-        if not settings.enabled or settings.top_k == 0 or subtask.method == "code":
-            return ()
-        if self.specs("expert").strength == "small":
-            # A small model writes programs better than tool calls, and each tool in the prompt costs it attention.
-            return ()
-        await self.library.list_servers()
         named = self.library.named_tools(profile.tools)
         hits = await self.library.search_tools(profile.tools_query or subtask.goal, settings.top_k)
         found = [hit.item for hit in hits]
         return tuple({tool.name: tool for tool in [*named, *found]}.values())[: settings.top_k + len(named)]
+
+
+def _offer(profile: AgentProfile) -> str:
+    """What the selector is told of an expert; a stranger's words as data."""
+    return as_data(profile.brief(), "a stranger") if profile.origin == "foreign" else profile.brief()
 
 
 def _short_hash(parts: Sequence[str]) -> str:

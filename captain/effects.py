@@ -87,7 +87,7 @@ class Effects:
             return ""
         if spec.needs.approval or spec.name in self.config.tools:
             return "calls of this tool need approval"
-        if spec.needs.side_effects and self.config.after_untrusted and self._is_tainted():
+        if spec.needs.side_effects and self.config.after_untrusted and self.is_tainted():
             return "the tool changes something outside, and untrusted text stands in the chat"
         return ""
 
@@ -95,9 +95,10 @@ class Effects:
         """Notes that untrusted text has come into the chat of the running branch."""
         self.tainted.add(current_branch())
 
-    def _is_tainted(self) -> bool:
-        here = current_branch()
-        return any(here == branch or here.startswith(f"{branch}/") or not branch for branch in self.tainted)
+    def is_tainted(self, branch: str | None = None) -> bool:
+        """Whether untrusted text stands in the chat of a branch (the running one when absent), or of one around it."""
+        here = current_branch() if branch is None else branch
+        return any(here == one or here.startswith(f"{one}/") or not one for one in self.tainted)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         """A person's decision, asked for once and then on record.
@@ -146,7 +147,11 @@ class GuardedTool(BaseTool[BaseModel, Any]):
             if reason:
                 args = await self._approved(args, reason)
             with span("execute_tool", self.name, {"gen_ai.tool.name": self.name, "gen_ai.tool.call.id": call_id}):
-                return await self._tool.run_json(args, cancellation_token, call_id)
+                try:
+                    return await self._tool.run_json(args, cancellation_token, call_id)
+                finally:
+                    if self._spec.needs.network or self._spec.needs.untrusted:
+                        self._effects.taint()  # errors of such a tool are the other side's words too
         except ToolError:
             raise
         except CaptainError as error:

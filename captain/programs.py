@@ -16,6 +16,7 @@ from autogen_core.code_executor import CodeBlock, CodeExecutor
 from captain.chat import EXECUTOR, programs_in, text_of
 from captain.decide.reading import read_final_answer
 from captain.examples import ExampleHarness, ExampleRun
+from captain.trust import as_data
 from captain.wanted import Wanted
 
 
@@ -29,6 +30,7 @@ class ProgramRunner(BaseChatAgent):
         executor: where programs run.
         wanted: the form of the answer.
         columns: the columns of the tables that came with the task.
+        untrusted: what programs print may be others' words, because files came with the task.
         harness: the task's examples, run after each program that could define what they call.
     """
 
@@ -38,12 +40,14 @@ class ProgramRunner(BaseChatAgent):
         *,
         wanted: Wanted,
         columns: Sequence[str] = (),
+        untrusted: bool = False,
         harness: ExampleHarness | None = None,
     ) -> None:
         super().__init__(EXECUTOR, "Runs the programs that members write.")
         self._executor = executor
         self._wanted = wanted
         self._columns = tuple(columns)
+        self._untrusted = untrusted
         self._harness = harness
 
     @property
@@ -74,7 +78,8 @@ class ProgramRunner(BaseChatAgent):
         remark = self._remark(output, ok=result.exit_code == 0, examples=examples)
         if remark and result.exit_code == 0 and not (examples and not examples.passed):
             meta["short"] = "yes"
-        report = _report(output, result.exit_code, examples) + remark
+        shown = as_data(output.strip(), "the program") if self._untrusted and output.strip() else output
+        report = _report(shown, result.exit_code, examples) + remark
         return Response(chat_message=TextMessage(content=report, source=EXECUTOR, metadata=meta))
 
     def _remark(self, output: str, *, ok: bool, examples: ExampleRun | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,6 +51,16 @@ class Usage(RoleUsage):
     """What a whole tree of teams spent. For a result, `seconds` is the wall clock of the solve."""
 
     by_role: dict[str, RoleUsage] = Field(default_factory=dict)
+
+    def with_others(self, others: Iterable[Usage]) -> Usage:
+        """The sum with what other Captains of the tree spent."""
+        usage = self
+        for other in others:
+            roles = dict(usage.by_role)
+            for name, one in other.by_role.items():
+                roles[name] = roles[name].plus(one) if name in roles else one
+            usage = Usage(**usage.plus(other).model_dump(exclude={"by_role"}), by_role=roles)
+        return usage
 
 
 class Evidence(Record):

@@ -18,6 +18,7 @@ from captain.planning import Subtask
 from captain.prompts import load_prompt
 from captain.results import Evidence, Record, Verdict
 from captain.team import ChatOutcome
+from captain.trust import as_data
 from captain.wanted import Wanted
 
 
@@ -95,7 +96,7 @@ class Reflector:
             "review",
             task=self.brief.task,
             goal=subtask.goal if subtask.goal != self.brief.task else "the whole task",
-            record=record_of(outcome, limit=min(12000, self.spec.context_window)),
+            record=as_data(record_of(outcome, limit=min(12000, self.spec.context_window)), "the chat"),
             checks=_findings(checked),
             answer=outcome.answer,
         )

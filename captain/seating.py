@@ -31,6 +31,7 @@ from captain.models import MeteredClient
 from captain.planning import Role
 from captain.prompts import load_prompt
 from captain.tools import ToolSpec
+from captain.trust import NOTE, as_data
 
 _CHARS_PER_TOKEN = 3.2
 
@@ -101,8 +102,19 @@ class SeatView(ChatCompletionContext):
                     message = UserMessage(content=f"{message.source}: {_text(message)}", source=message.source)
             elif isinstance(message, AssistantMessage):
                 author = self._owner
+            elif isinstance(message, FunctionExecutionResultMessage):
+                message = _as_data(message)
             rest.append(message)
         return opening, rest
+
+
+def _as_data(message: FunctionExecutionResultMessage) -> FunctionExecutionResultMessage:
+    """What tools returned, marked as data for the model; the record keeps it as it is."""
+    marked = [
+        result.model_copy(update={"content": as_data(result.content, f"the tool {result.name}")})
+        for result in message.content
+    ]
+    return FunctionExecutionResultMessage(content=marked)
 
 
 def _with_head(opening: list[LLMMessage], head: str) -> list[LLMMessage]:
@@ -175,6 +187,8 @@ class Table:
     """The members whose programs are run."""
     fault: Fault
     blind: Callable[[], bool]
+    files: bool = False
+    """Files came with the task."""
 
 
 def runs_programs(profile: AgentProfile, method: str, *, strength: str) -> bool:
@@ -190,23 +204,27 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
     if seat.agent is not None:
         return GuardedMember(seat.agent, table.fault)
     runs = seat.name in table.runners
-    others = [f"{other.name} ({other.profile.title})" for other in seats if other.name != seat.name]
+    others = [f"{other.name} ({_title(other.profile)})" for other in seats if other.name != seat.name]
     company = f" Also in the team: {', '.join(others)}." if others and not seat.independent else ""
     head = load_prompt(
         "member_head",
         name=seat.name,
-        title=seat.profile.title,
-        instructions=seat.profile.instructions.strip(),
+        title=_title(seat.profile),
+        instructions=_instructions(seat.profile),
         others=company,
     )
     if runs and table.method == "recall":
         head = f"{head}\n{load_prompt('coder_line')}"
+    foreign = seat.profile.origin in ("foreign", "written")
+    rules = team_rules(table.method, runs_code=runs)
+    if table.files or seat.tools or foreign:
+        rules = f"{rules}\n{NOTE}"
     view = SeatView(
-        team_rules(table.method, runs_code=runs),
+        rules,
         head,
         owner=seat.name,
         budget=table.context_window - table.reply_tokens - 200,
-        order=table.team.order,
+        order="shared_first" if foreign else table.team.order,  # what others wrote is never system text
         blind=table.blind if seat.independent else lambda: False,
     )
     client = table.clients(seat.profile.role)
@@ -220,6 +238,18 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
         max_tool_iterations=table.team.max_tool_rounds,
         reflect_on_tool_use=False,
     )
+
+
+def _title(profile: AgentProfile) -> str:
+    return profile.name.replace("_", " ") if profile.origin == "foreign" else profile.title
+
+
+def _instructions(profile: AgentProfile) -> str:
+    """How the expert works; a stranger's words as data."""
+    text = profile.instructions.strip()
+    if profile.origin != "foreign":
+        return text
+    return f"A stranger described the work of this role:\n{as_data(text, 'a stranger')}\n"
 
 
 def _for_programs(client: ChatCompletionClient) -> ChatCompletionClient:

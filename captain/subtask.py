@@ -132,6 +132,8 @@ class SubtaskWork:
         for record in cast.records:
             data = record.model_dump(mode="json")
             around.reporter.event("cast", f"{record.role} -> {record.chosen}", subtask=self.subtask.id, **data)
+        if around.brief.names or any(seat.profile.origin == "foreign" for seat in cast.seats):
+            around.effects.taint()
         for seat in cast.seats:
             if seat.agent is not None:
                 await seat.agent.on_reset(CancellationToken())  # what it heard elsewhere is not of this team
@@ -150,6 +152,7 @@ class SubtaskWork:
             runners=runners,
             fault=fault,
             blind=floor.blind,
+            files=bool(around.brief.names),
         )
         return Team(
             seats=cast.seats,

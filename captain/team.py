@@ -102,7 +102,13 @@ class Team:
         return called[choice.index or 0]
 
     def _runner(self, executor: CodeExecutor) -> ProgramRunner:
-        return ProgramRunner(executor, wanted=self.floor.wanted, columns=self.brief.columns, harness=self._harness)
+        return ProgramRunner(
+            executor,
+            wanted=self.floor.wanted,
+            columns=self.brief.columns,
+            untrusted=bool(self.brief.names),
+            harness=self._harness,
+        )
 
     async def run(self, message: str) -> ChatOutcome:
         """Sends the team to work and gives what it came to.

@@ -41,6 +41,8 @@ class Needs:
     """A call may be repeated: it honours `idempotency_key`, or doing it twice is as doing it once."""
     approval: bool = False
     """Each call waits for a person."""
+    untrusted: bool = False
+    """What it returns was written by others, as all that comes from the network is."""
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,8 @@ class Walk:
                 async with gate:
                     self._works[subtask.id] = SubtaskWork(subtask, self.around, inputs)
                     with on_branch(branches[subtask.id]):
+                        if any(self.around.effects.is_tainted(branches[d]) for d in subtask.depends_on):
+                            self.around.effects.taint()
                         self.reports[subtask.id] = await self._works[subtask.id].run()
             except CaptainError as error:
                 self.around.reporter.event("failed_part", str(error), subtask=subtask.id, what=_cause(error))

@@ -23,7 +23,7 @@ from captain.library.parameters import FactoryParameter, check_parameter_names
 from captain.library.profile_files import FoundEntry, entries_in
 from captain.library.spelling import did_you_mean, neighbours
 
-Origin = Literal["packaged", "user", "written"]
+Origin = Literal["packaged", "user", "written", "foreign"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 
@@ -73,7 +73,7 @@ class AgentProfile(BaseModel):
     origin: Origin = "packaged"
     provenance: Provenance | None = None
     """Who wrote it, when and for what; for written ones."""
-    source: str | None = Field(default=None, exclude=True)
+    source: str | None = None
     """The package, folder or file that it was read from."""
 
     @model_validator(mode="before")
@@ -160,7 +160,7 @@ def write_profile(folder: Path, profile: AgentProfile) -> None:
     Raises:
         ConfigError: The folder cannot be written.
     """
-    fields = profile.model_dump(mode="json", exclude_defaults=True, exclude={"domain"}) | {"origin": profile.origin}
+    fields = profile.model_dump(mode="json", exclude_defaults=True, exclude={"domain", "source"}) | {"origin": profile.origin}
     text = yaml.safe_dump(
         {"domain": profile.domain, "profiles": [fields]}, allow_unicode=True, sort_keys=False, width=110
     )

@@ -12,6 +12,7 @@ this folder. Like all files of the user's they have the origin `user`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from captain.config import LibraryConfig
@@ -44,12 +45,24 @@ def find_members(folders: Iterable[str]) -> list[FoundProfile]:
 
 
 def find_configured(settings: LibraryConfig) -> list[FoundProfile]:
-    """All profiles that a configuration names: those of `profiles`, then the members of `sources`.
+    """All profiles that a configuration names: those of `profiles`, the members of `sources`, then those of `foreign`.
+
+    A stranger's profile stays one whatever its file says, and brings no function with it.
 
     Raises:
         ConfigError: A profile is wrong, two have one name, a factory is not allowed, or a binding fits no parameter.
     """
     found = [*find_profiles(settings.profiles), *find_members(settings.sources)]
+    found += [_foreign(one) for one in (find_profiles(settings.foreign) if settings.foreign else [])]
     check_names(found)
     check_factories(found, settings.factories, settings.bindings)
     return found
+
+
+def _foreign(found: FoundProfile) -> FoundProfile:
+    profile = found.profile
+    if profile.factory is not None:
+        raise ConfigError(
+            f"{found.where}: the profile {profile.name!r} comes from a stranger and may not name a factory"
+        )
+    return replace(found, profile=profile.model_copy(update={"origin": "foreign"}))

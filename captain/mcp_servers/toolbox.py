@@ -86,7 +86,7 @@ class Toolbox:
 
     def _needs(self, settings: Server, tool: Announced) -> Needs:
         changes = settings.side_effects if settings.side_effects is not None else not tool.read_only
-        return Needs(network=not isinstance(settings, StdioServer), side_effects=changes)
+        return Needs(network=not isinstance(settings, StdioServer), side_effects=changes, untrusted=True)
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -50,7 +50,7 @@ def paying(
         def expert(ask: Any) -> Any:
             if "FunctionExecutionResultMessage" not in ask.forms:
                 return [FunctionCall(id="1", name="pay", arguments='{"amount": 5}')]
-            return f"FINAL ANSWER: {ask.last}"
+            return f"FINAL ANSWER: {ask.last.splitlines()[1]}"
 
         planned = [steps.part("Historian", method="recall", goal=f"pay {number}") for number in range(parts)]
         model = make_model({"planner": steps.plan(*planned), "expert": expert, "composer": "done"})

@@ -30,7 +30,9 @@ def two_parts(make_model: Any, steps: Any) -> Any:
     """A model for two parallel parts, each with a program."""
 
     def expert(ask: Any) -> str:
-        return steps.program("print('FINAL ANSWER:', 6 * 7)" if "first" in ask.text else "print('FINAL ANSWER:', 2 + 3)")
+        return steps.program(
+            "print('FINAL ANSWER:', 6 * 7)" if "first" in ask.text else "print('FINAL ANSWER:', 2 + 3)"
+        )
 
     plan = steps.plan(steps.part("Mathematician", goal="the first"), steps.part("Programmer", goal="the second"))
     return make_model({"planner": plan, "expert": expert, "composer": "42 and 5"})
