@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from captain.config import ROLES, CaptainConfig
 from captain.errors import CaptainError, ConfigError, LimitExceeded
 from captain.events import Event
-from captain.results import Result, Usage
+from captain.results import Result
 from captain.tracing import span, tracing
+from captain.tree import Tree, current_tree
 from captain.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -27,24 +26,8 @@ if TYPE_CHECKING:
     from captain.effects import Approver
     from captain.journal import Run
     from captain.library import Library
-    from captain.limits import Spending
     from captain.models import ModelCall, ModelRouter
-
-
-@dataclass
-class _Tree:
-    """The run that a solve belongs to: a Captain in another Captain's team shares its journal and its limits."""
-
-    run: Run
-    recording: Recording
-    spending: Spending
-    depth: int
-    usages: list[Usage]
-    approver: Approver | None = None
-    tainted: set[str] = field(default_factory=set)
-
-
-_current: ContextVar[_Tree | None] = ContextVar("captain_tree", default=None)
+    from captain.reporting import Reporter
 
 
 class Captain:
@@ -139,7 +122,7 @@ class Captain:
         """As `solve`, for async code. `listener` gets each event as it happens."""
         if not task.strip():
             raise ConfigError("the task is empty; say what is to be solved")
-        parent = _current.get()
+        parent = current_tree.get()
         if parent is not None:
             return await self._solve_below(parent, task, files, output_type, run, listener)
         from captain.durable.recording import Recording
@@ -150,12 +133,12 @@ class Captain:
         own = run or Run.create(self.config.runs_dir, self.config)
         names = [str(getattr(member, "name", "?")) for member in self._members]
         own.write(TASK, **describe_task(task, files, output_type, names), config=digest_of(self.config))
-        tree = _Tree(own, Recording(own), Spending(self.config.limits), 1, [], self._approver)
+        tree = Tree(own, Recording(own), Spending(self.config.limits), 1, [], self._approver)
         return await self._solve_tree(tree, task, files, output_type, listener)
 
     async def _solve_below(
         self,
-        parent: _Tree,
+        parent: Tree,
         task: str,
         files: Sequence[str | Path],
         output_type: type[Any] | None,
@@ -170,15 +153,15 @@ class Captain:
         identity = parent.recording.identify("nested", {"task": task})
         branch = below(current_branch(), f"captain-{identity.request[:8]}-{identity.number}")
         approver = self._approver or parent.approver
-        tree = _Tree(
+        tree = Tree(
             run or parent.run, parent.recording, parent.spending, parent.depth + 1, [], approver, parent.tainted
         )
-        token = _current.set(tree)
+        token = current_tree.set(tree)
         try:
             with on_branch(branch):
                 result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         finally:
-            _current.reset(token)
+            current_tree.reset(token)
         if any(one == branch or one.startswith(f"{branch}/") for one in parent.tainted):
             parent.tainted.add(current_branch())  # its answer is made from untrusted text
         parent.usages.append(result.usage)
@@ -191,19 +174,19 @@ class Captain:
         from captain.limits import Spending
 
         spending = Spending(self.config.limits, time.perf_counter() - recording.run.elapsed)
-        tree = _Tree(recording.run, recording, spending, 1, [], self._approver)
+        tree = Tree(recording.run, recording, spending, 1, [], self._approver)
         return await self._solve_tree(tree, recorded.task, recorded.files, recorded.output_type, listener)
 
     async def _solve_tree(
         self,
-        tree: _Tree,
+        tree: Tree,
         task: str,
         files: Sequence[str | Path],
         output_type: type[Any] | None,
         listener: Callable[[Event], None] | None,
     ) -> Result:
         """Solves at the root; however it ends, the run's folder says so."""
-        token = _current.set(tree)
+        token = current_tree.set(tree)
         try:
             agent = {"gen_ai.agent.name": "captain", "gen_ai.agent.id": tree.run.folder.name}
             with tracing(self.config.telemetry), span("invoke_agent", "captain", agent):
@@ -214,7 +197,7 @@ class Captain:
             tree.run.finish({"status": status, "stop_reason": reason})
             raise
         finally:
-            _current.reset(token)
+            current_tree.reset(token)
         tree.run.finish(result.to_dict())
         return result
 
@@ -288,7 +271,7 @@ class Captain:
         task: str,
         files: Sequence[str | Path],
         output_type: type[Any] | None,
-        tree: _Tree,
+        tree: Tree,
         listener: Callable[[Event], None],
     ) -> Result:
         from captain.attribution import first_wrong
@@ -311,7 +294,7 @@ class Captain:
             # A mistake in a profile or a tool is told before the first call is paid.
             await asyncio.to_thread(lambda: (self.library.experts(), self.library.tools()))
         router = self._router(tree, reporter)
-        executor = self._executor(tree)
+        executor = self._executor(tree, reporter)
         library = cast("Library", RecordedLibrary(self.library, recording))
         factories = FactorySeats(self.config, library, router.client, tree.run.work, task)
         own, run = self._own_members(), tree.run.folder.name
@@ -354,17 +337,22 @@ class Captain:
             self._seatable = as_members(self._members)
         return self._seatable
 
-    def _executor(self, tree: _Tree) -> CodeExecutor | None:
-        """Where programs run, recorded; in a replay none runs."""
+    def _executor(self, tree: Tree, reporter: Reporter) -> CodeExecutor | None:
+        """Where programs run, recorded; in a replay none runs. Says so when little holds them in."""
         from captain.durable.effects import RecordedExecutor
         from captain.execution import build_executor
 
-        if not self.config.execution.enabled:
+        config = self.config
+        if not config.execution.enabled:
             return None
-        real = None if tree.recording.strict else build_executor(self.config.execution, folder=tree.run.work)
-        return RecordedExecutor(real, tree.recording, repeatable=not self.config.sandbox.network)
+        real = None
+        if not tree.recording.strict:
+            real = build_executor(config.execution, folder=tree.run.work, sandbox=config.sandbox)
+            if real.isolation.notice:
+                reporter.event("notice", real.isolation.notice)
+        return RecordedExecutor(real, tree.recording, repeatable=not config.sandbox.network)
 
-    def _router(self, tree: _Tree, reporter: Any) -> ModelRouter:
+    def _router(self, tree: Tree, reporter: Reporter) -> ModelRouter:
         from captain.durable.resuming import MODELS
         from captain.models import ModelRouter
 

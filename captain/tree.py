@@ -1,0 +1,31 @@
+"""What all Captains of one solve share: one sits in another's team and writes into the same run."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from captain.results import Usage
+
+if TYPE_CHECKING:
+    from captain.durable.recording import Recording
+    from captain.effects import Approver
+    from captain.journal import Run
+    from captain.limits import Spending
+
+
+@dataclass
+class Tree:
+    """The run that a solve belongs to: a Captain in another Captain's team shares its journal and its limits."""
+
+    run: Run
+    recording: Recording
+    spending: Spending
+    depth: int
+    usages: list[Usage]
+    approver: Approver | None = None
+    tainted: set[str] = field(default_factory=set)
+
+
+current_tree: ContextVar[Tree | None] = ContextVar("captain_tree", default=None)
