@@ -353,3 +353,12 @@ def test_a_name_that_the_library_has_is_refused(
     settings = {"library.sources": [str(folder)], "library.factories": [MODULE]}
     with pytest.raises(ConfigError, match="the name 'historian' is taken by the profile at .*experts.yaml"):
         captain_with(make_model({}), settings).solve("Do it.")
+
+
+def test_a_replay_makes_the_same_expert_without_a_model(solve: Any, maker: Maker) -> None:
+    maker.makes = lambda context, values: AssistantAgent(context.name, context.client("expert"))
+    result, model = solve({"filler": '{"user": 2867}', "expert": "FINAL ANSWER: jazz"})
+    asked = len(model.asks)
+    again = Captain.replay(result.run_dir)
+    assert again.answer == "jazz" and len(model.asks) == asked
+    assert maker.values[0] == maker.values[1] and maker.contexts[0].source == maker.contexts[1].source

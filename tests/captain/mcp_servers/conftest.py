@@ -38,7 +38,7 @@ server.run()
 '''
 
 RAW = """
-import json, sys, time, os
+import json, sys
 
 TOOLS = {tools}
 REPLIES = {replies}
@@ -69,7 +69,7 @@ for line in sys.stdin:
             print("the disk is on fire", file=sys.stderr)
             sys.exit(3)
         if does == "hang":
-            time.sleep(60)
+            sys.stdin.read()
         if does == "garbage":
             print("this is no message")
             does = {{"content": [{{"type": "text", "text": "after garbage"}}]}}

@@ -159,14 +159,14 @@ def test_a_hung_server_is_replaced_for_the_next_call(
     server = raw_server([tool("price_of"), tool("wait")], {"wait": "hang", "price_of": said("7")}, timeout=0.5)
     replies = [call("wait", article="hat"), call("price_of", article="hat"), "FINAL ANSWER: 7"]
     result, model = solve({"shop": server}, replies)
-    assert model.asked("expert")[2].last == "7" and starts() == 2
+    assert "\n7\n" in model.asked("expert")[2].last and starts() == 2
     assert result.evidence[0].kind == "tool"
 
 
 def test_what_is_no_message_does_no_harm(solve: Any, raw_server: Any, capfd: pytest.CaptureFixture[str]) -> None:
     server = raw_server([tool("price_of")], {"price_of": "garbage"})
     _, model = solve({"shop": server}, [call("price_of", article="hat"), "FINAL ANSWER: 7"])
-    assert model.asked("expert")[1].last == "after garbage"
+    assert "after garbage" in model.asked("expert")[1].last
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -176,7 +176,7 @@ BAD_SERVERS = {
     "header": ({"url": "http://127.0.0.1:9/mcp", "headers_env": {"A": "NO_SUCH_KEY"}}, "'NO_SUCH_KEY' is not set"),
     "broken": ({"command": "python", "args": ["-c", "import no_such_module"]}, "No module named 'no_such_module'"),
     "silent": (
-        {"command": "python", "args": ["-c", "import time; time.sleep(60)"], "start_timeout": 0.6},
+        {"command": "python", "args": ["-c", "import sys; sys.stdin.read()"], "start_timeout": 0.6},
         "did not answer within 0.6 s",
     ),
     "nobody": ({"url": "http://127.0.0.1:9/mcp", "start_timeout": 3.0}, "cannot be used"),
@@ -203,7 +203,7 @@ def test_a_server_sees_the_variables_that_are_named(
     server = {**good_server, "env_names": ["SHOP_KEY"]}
     replies = [call("whoami"), "FINAL ANSWER: 7"]
     _, model = solve({"shop": server}, replies, **{"tools.threshold": -1.0, "tools.top_k": 500})
-    assert model.asked("expert")[1].last == "shop-secret none"
+    assert "shop-secret none" in model.asked("expert")[1].last
 
 
 def test_a_cancelled_run_leaves_no_server_behind(
@@ -265,7 +265,7 @@ def http_server(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 def test_a_server_at_an_address(solve: Any, http_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_KEY", "abc")
     _, model = solve({"shop": http_server}, [call("price_of", article="hat"), "FINAL ANSWER: 7"])
-    assert model.asked("expert")[1].last == "hat: 7 crowns for abc"
+    assert "hat: 7 crowns for abc" in model.asked("expert")[1].last
 
 
 def test_importing_the_captain_does_not_import_mcp() -> None:
@@ -289,3 +289,10 @@ def test_importing_the_captain_does_not_import_mcp() -> None:
 def test_wrong_settings_are_named(server: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         _ = Captain({"tools.mcp": {"shop": server}}).config
+
+
+def test_a_replay_needs_no_server(solve: Any, raw_server: Any, said: Any, starts: Any) -> None:
+    server = raw_server([tool("price_of")], {"price_of": said("7")})
+    result, _ = solve({"shop": server}, [call("price_of", article="hat"), "FINAL ANSWER: 7"])
+    again = Captain.replay(result.run_dir)
+    assert again.answer == "7" and again.evidence == result.evidence and starts() == 1
