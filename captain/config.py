@@ -243,6 +243,9 @@ class ToolsConfig(Settings):
             "tools_library.machine_learning",
             "tools_library.outliers",
             "tools_library.data_cleaning",
+            "tools_library.feature_engineering",
+            "tools_library.distribution_analysis",
+            "tools_library.time_series",
             "tools_library.text",
             "tools_library.files",
         ]

@@ -74,7 +74,7 @@ def train_classifier(
 
     Args:
         path: The table: a CSV, TSV, Excel or Parquet file.
-        target: The column with the classes to predict, for example "survived"; 2 to 50 classes.
+        target: The column with the classes to predict, for example "bought"; 2 to 50 classes.
         features: The columns to predict it from.
         model: "logistic" (features scaled), "tree", "forest", "boosting", "neighbours" (5, scaled) or "bayes".
         test_share: Share of the rows held out for the test, above 0 and below 1; each class keeps its share.
