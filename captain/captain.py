@@ -274,7 +274,6 @@ class Captain:
         tree: Tree,
         listener: Callable[[Event], None],
     ) -> Result:
-        from captain.attribution import first_wrong
         from captain.casting import Casting
         from captain.durable.intake import taken_in
         from captain.durable.searching import RecordedLibrary
@@ -323,12 +322,8 @@ class Captain:
                 await executor.stop()
             await router.aclose()
         usage = router.usage().with_others(tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
-        failed = reporter.failures.failures
-        told = {"failures": list(failed), "first_failure": first_wrong(failed)}
-        update = {**told, "usage": usage, "run_dir": tree.run.folder, "unknown": list(recording.unknown)}
-        result = result.model_copy(update=update)
-        reporter.finished(result)
-        return result
+        result = result.model_copy(update={"usage": usage, "run_dir": tree.run.folder})
+        return reporter.finished(result)
 
     def _own_members(self) -> tuple[ChatAgent, ...]:
         from captain.members import as_members

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from captain.attribution import FailureLog
+from captain.attribution import FailureLog, first_wrong
 from captain.durable.recording import Recording
 from captain.events import Event, EventKind
 from captain.journal import Run
@@ -48,7 +48,11 @@ class Reporter:
         text = f"{call.role}: {'failed' if call.error else spent}"
         self.listener(Event(kind="model_call", text=text, source=call.role, data={"model": call.model}))
 
-    def finished(self, result: Result) -> None:
-        """Tells the end."""
+    def finished(self, result: Result) -> Result:
+        """Tells the end and gives the result with what failed on the way."""
+        failed = self.failures.failures
+        told = {"failures": list(failed), "first_failure": first_wrong(failed), "unknown": list(self.recording.unknown)}
+        result = result.model_copy(update=told)
         self.run.write("finished", status=result.status, stop_reason=result.stop_reason)
         self.listener(Event(kind="finished", text=f"{result.status}: {result.stop_reason}", result=result))
+        return result
