@@ -40,7 +40,7 @@ def test_the_server_of_the_page_is_used(
     follow("mcp.md")
     wanted = [FunctionCall(id="1", name="river_length", arguments=json.dumps({"river": "Rhine"}))]
     plan = steps.plan(steps.part("Geographer", method="recall"))
-    model = make_model({"planner": plan, "expert": [wanted, "FINAL ANSWER: 1233"]})
+    model = make_model({"planner": plan, "expert": [wanted, wanted, "FINAL ANSWER: 1233"]})
     rivers = {"command": "python", "args": ["river_server.py"]}
     settings = {"tools.enabled": True, "tools.modules": [], "tools.mcp": {"rivers": rivers}}
     result = captain_with(model, settings).solve("How long is the river Rhine?")
