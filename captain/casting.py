@@ -208,7 +208,7 @@ class Casting:
         place.hits = tuple(hits)
         if not hits:
             return
-        lead = hits[0].score - hits[1].score if len(hits) > 1 else 1.0
+        lead = hits[0].score - max((hit.score for hit in hits[1:]), default=hits[0].score - 1)
         named = [hit for hit in hits if hit.item.title.casefold() == place.role.title.casefold()]
         if named:
             place.profile, place.reason = named[0].item, "has the title that was asked for"

@@ -28,6 +28,7 @@ class Rules:
         dense_share: Weight of nearness in meaning; 0 compares words alone.
         lexical_share: Weight of shared words; 0 compares meanings alone.
         domain_share: How much of a score is that of the best entries of the same domain, from 0 to below 1.
+        spread: What an entry loses for each better one of its domain when the list is made.
         diversity: Entries that nearly say what a better one says stand behind the others.
     """
 
@@ -35,6 +36,7 @@ class Rules:
     dense_share: float = 1.0
     lexical_share: float = LEXICAL_SHARE
     domain_share: float = 0.0
+    spread: float = 0.0
     diversity: bool = True
 
 

@@ -125,6 +125,7 @@ class Library:
             threshold=settings.threshold,
             lexical_share=settings.lexical_share,
             domain_share=settings.domain_share,
+            spread=settings.spread,
             diversity=settings.diversity,
         )
         record = self._uses.standings if settings.rank_by_use else None
@@ -307,7 +308,7 @@ class Library:
             sources=[_absolute(source) for source in (*self.config.library.profiles, *self.config.library.sources)],
             embedding=self.embedding,
             queries=self._queries,
-            describe=lambda profile: Entry(profile.name, profile.meaning(), profile.words(), profile.domain),
+            describe=_describe_expert,
             url=self.config.library.chroma_url,
         )
 
@@ -322,6 +323,12 @@ class Library:
             describe=_describe_tool,
             url=self.config.library.chroma_url,
         )
+
+
+def _describe_expert(profile: AgentProfile) -> Entry:
+    # Written experts have nothing in common but that they were written: each is a field of its own.
+    domain = f"written: {profile.name}" if profile.origin == "written" else profile.domain
+    return Entry(profile.name, profile.meaning(), profile.words(), domain)
 
 
 def _describe_tool(spec: ToolSpec) -> Entry:

@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 NEAR_COPY = 0.92
 """Cosine of two entries from which on they nearly say the same."""
-_DOMAIN_TOP = 3
+_DOMAIN_TOP = 5
 """How many of a domain's entries speak for it: one may be a chance hit, many would punish wide domains."""
 _COMPARED = 256
 """How many of the best entries are compared with each other at most."""
@@ -90,6 +90,7 @@ class Ranking(Generic[Item]):
         record = {} if record is None else record
         score = self._by_use(similarity, record)
         best = _best(score, similarity >= rules.threshold, count=max(top_k, _COMPARED))
+        best = self._spread(best, score, rules.spread, top_k) if rules.spread else best
         copies = self._copies(best, top_k) if rules.diversity else {}
         ordered = [row for row in best if row not in copies] + [row for row in best if row in copies]
         return [
@@ -165,23 +166,46 @@ class Ranking(Generic[Item]):
         numbers = numbers[order]
         return order, np.flatnonzero(np.diff(numbers, prepend=-1)), numbers
 
+    def _spread(self, best: list[int], score: Vector, loss: float, top_k: int) -> list[int]:
+        """The best entries so that each better one of the same domain costs an entry `loss` of its score.
+
+        A query between two fields then gets experts of both, also where one field alone could fill the list.
+        """
+        taken: dict[str, int] = {}
+        rest, chosen = list(best), []
+        while rest and len(chosen) < top_k:
+            row = max(rest, key=lambda one: score[one] - loss * taken.get(self.entries[one].domain, 0))
+            rest.remove(row)
+            chosen.append(row)
+            domain = self.entries[row].domain
+            taken[domain] = taken.get(domain, 0) + 1
+        return chosen + rest
+
     def _domain_scores(self, similarity: Vector) -> Vector:
-        """For each entry the mean of the best few scores in its domain."""
+        """For each entry the mean of the best five scores in its domain.
+
+        An entry of a smaller domain gets its best score less what the best usually lies above that mean in the domains
+        that are large enough, so that small domains gain nothing by being small.
+        """
         import numpy as np
 
         order, starts, numbers = self._domains
         left = similarity[order].astype(np.float64)
-        total, count = np.zeros(len(starts)), np.zeros(len(starts))
         places = np.arange(len(left))
-        for _ in range(_DOMAIN_TOP):
+        first_score = total = np.zeros(len(starts))
+        count = np.zeros(len(starts))
+        for turn in range(_DOMAIN_TOP):
             top = np.maximum.reduceat(left, starts)
             found = np.isfinite(top)
-            total[found] += top[found]
+            first_score = top if turn == 0 else first_score
+            total = total + np.where(found, top, 0)
             count += found
             first = np.minimum.reduceat(np.where(left == top[numbers], places, len(left)), starts)
             left[first[found]] = -np.inf
+        mean, large = total / count, count == _DOMAIN_TOP
+        usual = float(np.median((first_score - mean)[large])) if large.any() else 0.0
         scores = np.empty_like(similarity)
-        scores[order] = (total / count)[numbers]
+        scores[order] = np.where(large, mean, first_score - usual)[numbers]
         return scores
 
 

@@ -91,23 +91,42 @@ def test_copies_below_the_threshold_do_not_come_back() -> None:
 
 
 def test_a_domain_supports_its_experts() -> None:
-    ranking = ranked(turned(30, 31, 70, 33), [""] * 4, ["law", "music", "music", "music"])
-    alone = ranking.search("x", QUERY, top_k=4, rules=Rules(threshold=-1, diversity=False))
-    assert names(alone) == ["e0", "e1", "e3", "e2"] and alone[0].domain is None
+    angles = [30, 31, 32, 33, 34, 35, 70]
+    domains = ["law", *["music"] * 6]
+    ranking = ranked(turned(*angles), [""] * 7, domains)
+    alone = ranking.search("x", QUERY, top_k=7, rules=Rules(threshold=-1, diversity=False))
+    assert names(alone) == ["e0", "e1", "e2", "e3", "e4", "e5", "e6"] and alone[0].domain is None
     shared = Rules(threshold=-1, diversity=False, domain_share=0.5)
-    strong = ranked(turned(33, 31, 32, 33), [""] * 4, ["law", "music", "music", "music"])
-    hits = {hit.item: hit for hit in strong.search("x", QUERY, top_k=4, rules=shared)}
-    cosines = np.cos(np.radians([31, 32, 33]))
-    assert hits["e1"].domain == pytest.approx(cosines.mean())
-    assert hits["e0"].domain == pytest.approx(np.cos(np.radians(33)))
-    assert hits["e3"].similarity == pytest.approx((cosines[2] + cosines.mean()) / 2)
-    assert list(hits) == ["e1", "e2", "e3", "e0"]
+    hits = {hit.item: hit for hit in ranking.search("x", QUERY, top_k=7, rules=shared)}
+    cosines = np.cos(np.radians(angles))
+    music = cosines[1:6].mean()
+    assert hits["e1"].domain == pytest.approx(music) and hits["e6"].domain == pytest.approx(music)
+    assert hits["e3"].similarity == pytest.approx((cosines[3] + music) / 2)
+    # A small domain is judged as a large one with such a best entry usually is.
+    assert hits["e0"].domain == pytest.approx(cosines[0] - (cosines[1] - music))
+
+
+def test_small_domains_alone_are_ranked_by_their_best() -> None:
+    ranking = ranked(turned(30, 40, 35), [""] * 3, ["law", "law", "music"])
+    hits = {hit.item: hit for hit in ranking.search("x", QUERY, top_k=3, rules=Rules(threshold=-1, domain_share=0.5))}
+    assert hits["e1"].domain == pytest.approx(np.cos(np.radians(30)))
+    assert hits["e2"].similarity == pytest.approx(np.cos(np.radians(35)))
 
 
 def test_equal_entries_of_a_domain_are_each_counted_once() -> None:
-    ranking = ranked(turned(20, 20, 20, 20, 60), [""] * 5, ["a", "a", "a", "a", "a"])
+    ranking = ranked(turned(20, 20, 20, 20, 60, 60), [""] * 6, ["a"] * 6)
     hits = ranking.search("x", QUERY, top_k=5, rules=Rules(threshold=-1, domain_share=0.5))
-    assert hits[0].domain == pytest.approx(np.cos(np.radians(20)))
+    cosines = np.cos(np.radians([20, 60]))
+    assert hits[0].domain == pytest.approx((4 * cosines[0] + cosines[1]) / 5)
+
+
+def test_near_fields_are_offered_beside_the_best() -> None:
+    ranking = ranked(turned(10, 16, 22, 28), [""] * 4, ["law", "law", "law", "music"])
+    plain = Rules(threshold=-1, diversity=False)
+    assert names(ranking.search("x", QUERY, top_k=3, rules=plain)) == ["e0", "e1", "e2"]
+    spread = Rules(threshold=-1, diversity=False, spread=0.1)
+    assert names(ranking.search("x", QUERY, top_k=3, rules=spread)) == ["e0", "e3", "e1"]
+    assert names(ranking.search("x", QUERY, top_k=1, rules=spread)) == ["e0"]
 
 
 def test_the_record_of_use_multiplies_the_score_and_is_explained() -> None:
