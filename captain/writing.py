@@ -22,6 +22,7 @@ from captain.prompts import load_prompt
 
 _DRAFT_TOKENS = {"small": 150, "large": 300}
 """Tokens of one draft at most, by the strength of the writer."""
+_SHORTEST_DESCRIPTION = 30
 _WRITTEN = "written: nobody in the library fits"
 
 
@@ -158,8 +159,8 @@ class Writer:
             name=identifier(role.title),
             title=role.title,
             domain="written",
-            description=draft.description if draft else role.text,
-            instructions=draft.instructions if draft else f"You are responsible for this: {role.description}",
+            description=_described(role, draft),
+            instructions=_whole(draft.instructions) if draft else f"You are responsible for this: {role.description}",
             origin="written",
             provenance=Provenance(
                 model=self._spec.model or self._spec.weights or self._spec.name,
@@ -191,6 +192,19 @@ def _fault(draft: _Draft | None) -> str:
         return "nothing was written"
     fault = next(text_faults("\n".join([draft.description, draft.instructions, draft.probe])), None)
     return "" if fault is None else f"what was written {CONTENT[fault.kind]}"
+
+
+def _described(role: Role, draft: _Draft | None) -> str:
+    """What is written about an expert, unless it only repeats a name."""
+    written = _whole(draft.description) if draft else ""
+    return written if len(written) >= _SHORTEST_DESCRIPTION else role.text
+
+
+def _whole(text: str) -> str:
+    """The text without a last sentence that was cut off."""
+    text = text.strip()
+    end = max(text.rfind(mark) for mark in ".!?。")
+    return text[: end + 1] if end >= _SHORTEST_DESCRIPTION else text
 
 
 def _refused(candidate: _Candidate, known: AgentProfile, seated: Sequence[str]) -> Written | _Candidate:

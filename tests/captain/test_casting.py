@@ -160,7 +160,7 @@ def test_members_get_their_own_tools_and_those_that_fit(
         "library.profiles": [source],
         "library.user_dir": str(tmp_path / "user"),
         "tools.enabled": True,
-        "tools.modules": ["tools_library.mathematics"],
+        "tools.modules": ["tools_library"],
         "tools.threshold": 0.99,
     }
     captain = captain_with(model, settings)

@@ -79,6 +79,15 @@ def test_a_kept_expert_tells_where_it_comes_from(needing: Any) -> None:
     assert yaml.safe_load(text)["profiles"][0]["provenance"]["model"] == "test"
 
 
+def test_what_was_cut_off_or_only_repeats_the_title_is_not_kept(needing: Any) -> None:
+    cut = f"{STAMPS['instructions']} And then one has to"
+    captain, _ = needing(writer=[drafts({"description": "Philatelist", "instructions": cut})])
+    captain.solve("What is this stamp worth?")
+    (expert,) = kept(captain)
+    assert expert.instructions == STAMPS["instructions"]
+    assert expert.description == "Philatelist: does the work of a Philatelist"
+
+
 @pytest.mark.parametrize(
     "description",
     [
