@@ -147,7 +147,7 @@ class LibraryConfig(Settings):
     top_k: int = Field(default=5, ge=1)
     """Experts that a search offers at most."""
     threshold: float = 0.26
-    """Hits whose score (cosine of the vectors + 0.3 x lexical match) is below this are not offered (abstention)."""
+    """Hits are not offered (abstention) whose similarity is below this: meaning, words and the support of the domain."""
     margin: float = 0.04
     """A best hit that leads by this much is taken without asking a model."""
     lexical_share: float = Field(default=0.3, ge=0, le=10)
@@ -237,6 +237,15 @@ class ToolsConfig(Settings):
     modules: list[str] = Field(
         default_factory=lambda: [
             "tools_library.mathematics",
+            "tools_library.calculus",
+            "tools_library.number_theory",
+            "tools_library.linear_algebra",
+            "tools_library.combinatorics",
+            "tools_library.geometry",
+            "tools_library.optimisation",
+            "tools_library.date_arithmetic",
+            "tools_library.probability",
+            "tools_library.estimation",
             "tools_library.statistics",
             "tools_library.data_analysis",
             "tools_library.correlations",
@@ -257,9 +266,10 @@ class ToolsConfig(Settings):
     """MCP servers whose tools are on offer: name -> server."""
     top_k: int = Field(default=3, ge=0)
     """Tools bound to a member beside those its profile names."""
-    threshold: float = 0.25
-    """As for experts."""
-    """Hits whose dense similarity is below this are not offered."""
+    threshold: float = 0.15
+    """Hits are not offered whose similarity (meaning and words) is below this."""
+    spread: float = Field(default=0.1, ge=0)
+    """What a tool's score loses in the list for each better one of its category, so that several needs are served."""
 
     @field_validator("mcp")
     @classmethod

@@ -81,6 +81,8 @@ class ScenarioResult(Record):
     """One JSON object for each unit of work, in a fixed order."""
     artifacts: list[str] = Field(default_factory=list)
     """Files written, relative to the run's folder."""
+    headline: dict[str, Any] = Field(default_factory=dict)
+    """The figures that matter most; the object that is printed ends with them."""
 
 
 @runtime_checkable

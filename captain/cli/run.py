@@ -120,6 +120,7 @@ def _report(item: Planned, result: ScenarioResult, run: Run) -> dict[str, Any]:
         "rows": result.rows,
         "artifacts": result.artifacts,
         "run_dir": str(run.folder),
+        **result.headline,
     }
 
 

@@ -121,15 +121,42 @@ class Library:
         """
         settings = self.config.library
         wanted = settings.top_k if top_k is None else top_k
-        rules = Rules(
+        record = self._uses.standings if settings.rank_by_use else None
+        rules = self.expert_rules()
+        return await self._expert_index.search(text, self.experts(), top_k=wanted, rules=rules, record=record)
+
+    def expert_rules(self) -> Rules:
+        """How the configuration wants experts to be scored and chosen."""
+        settings = self.config.library
+        return Rules(
             threshold=settings.threshold,
             lexical_share=settings.lexical_share,
             domain_share=settings.domain_share,
             spread=settings.spread,
             diversity=settings.diversity,
         )
-        record = self._uses.standings if settings.rank_by_use else None
-        return await self._expert_index.search(text, self.experts(), top_k=wanted, rules=rules, record=record)
+
+    async def survey_experts(
+        self, texts: Sequence[str], *, rules: Sequence[Rules], top_k: int
+    ) -> list[list[list[Hit[AgentProfile]]]]:
+        """Search with many texts under several rules; each text is embedded once, and the record of use is left out.
+
+        Args:
+            texts: Roles or needs, in words.
+            rules: Ways of scoring.
+            top_k: How many hits at most for each text.
+
+        Returns:
+            For each of the rules, in order, the hits of each text, in order.
+        """
+
+        def survey() -> list[list[list[Hit[AgentProfile]]]]:
+            vectors = self.embedding().encode(list(texts), query=True)
+            ranking = self._expert_index.ranking(self.experts())
+            pairs = list(zip(texts, vectors, strict=True))
+            return [[ranking.search(text, vector, top_k=top_k, rules=one) for text, vector in pairs] for one in rules]
+
+        return await asyncio.to_thread(survey)
 
     async def search_tools(self, text: str, top_k: int | None = None) -> list[Hit[ToolSpec]]:
         """The tools that fit a text and can work here, best first; none when nothing is near enough.
@@ -145,6 +172,7 @@ class Library:
         rules = Rules(
             threshold=settings.threshold,
             lexical_share=self.config.library.lexical_share,
+            spread=settings.spread,
             diversity=self.config.library.diversity,
         )
         await self.list_servers()

@@ -172,7 +172,8 @@ class Ranking(Generic[Item]):
         A query between two fields then gets experts of both, also where one field alone could fill the list.
         """
         taken: dict[str, int] = {}
-        rest, chosen = list(best), []
+        rest = list(best)
+        chosen: list[int] = []
         while rest and len(chosen) < top_k:
             row = max(rest, key=lambda one: score[one] - loss * taken.get(self.entries[one].domain, 0))
             rest.remove(row)
