@@ -5,7 +5,7 @@ Only the calculating process (`tools_library.calculator`) imports this module.
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -79,7 +79,7 @@ def _has_pole(integrand: Any, symbol: Any, lower: Any, upper: Any) -> bool:
 
 
 def factor(number: str) -> str:
-    """The prime factors of a whole number with their exponents."""
+    """The prime factors of a whole number with their exponents, its divisors and its totient."""
     value = int(number)
     powers = sympy.factorint(abs(value))
     product = " * ".join(f"{prime}^{power}" if power > 1 else f"{prime}" for prime, power in powers.items())
@@ -88,21 +88,33 @@ def factor(number: str) -> str:
     for power in powers.values():
         divisors *= power + 1
     prime = "it is prime" if divisors == 2 and value > 0 else "it is not prime"
-    return f"{facts}; {prime}; it has {divisors} positive divisors"
+    total = math.prod((prime ** (power + 1) - 1) // (prime - 1) for prime, power in powers.items())
+    totient = math.prod((prime - 1) * prime ** (power - 1) for prime, power in powers.items())
+    return f"{facts}; {prime}; it has {divisors} positive divisors with the sum {total}; its totient is {totient}"
 
 
-def matrix_power(matrix: str, power: int) -> str:
-    """A power of a square matrix, exact."""
-    rows = [[sympy.Rational(entry) for entry in row] for row in json.loads(matrix)]
-    value = sympy.Matrix(rows)
-    if power < 0 and value.det() == 0:
-        raise ExpressionError("the matrix has determinant 0, so it has no inverse and no negative powers")
-    result = value**power
-    return "\n".join("[" + ", ".join(_text(entry) for entry in result.row(i)) + "]" for i in range(result.rows))
+def complex_number(expression: str) -> str:
+    """A complex number with its parts, modulus, argument and conjugate."""
+    value = sympy.expand_complex(simplest(parse(expression)))
+    if value.free_symbols:
+        raise ExpressionError(f"the expression contains the unknown {', '.join(sorted(map(str, value.free_symbols)))}")
+    real, imaginary = (simplest(part) for part in value.as_real_imag())
+    angle = sympy.arg(value) if value != 0 else sympy.nan
+    lines = [f"value: {exact_and_decimal(sympy.expand(real + imaginary * sympy.I))}"]
+    lines += [f"real part: {exact_and_decimal(real)}", f"imaginary part: {exact_and_decimal(imaginary)}"]
+    lines.append(f"modulus: {exact_and_decimal(simplest(sympy.sqrt(real**2 + imaginary**2)))}")
+    if value == 0:
+        lines.append("argument: not defined for 0")
+    else:
+        degrees = simplest(angle * 180 / sympy.pi)
+        lines.append(f"argument: {exact_and_decimal(simplest(angle))} rad, {exact_and_decimal(degrees)} degrees")
+    lines.append(f"conjugate: {exact_and_decimal(sympy.expand(real - imaginary * sympy.I))}")
+    return "\n".join(lines)
 
 
 OPERATIONS: dict[str, Callable[..., str]] = {
-    operation.__name__: operation for operation in (evaluate, simplify, differentiate, integrate, factor, matrix_power)
+    operation.__name__: operation
+    for operation in (evaluate, simplify, differentiate, integrate, factor, complex_number)
 }
 
 
@@ -130,6 +142,8 @@ def exact_and_decimal(value: Any) -> str:
         return str(value) if len(digits) <= 1000 else f"≈ {_decimal(value.evalf(15))} ({len(digits)} digits)"
     if value.is_Float:
         return f"≈ {_decimal(value)}"
+    if value.has(sympy.I) and all(part.is_Integer for part in value.as_real_imag()):
+        return str(value)
     exact, decimal = str(value), _decimal(value.evalf(15))
     return f"≈ {decimal}" if len(exact) > 200 or "CRootOf" in exact else f"{exact} ≈ {decimal}"
 

@@ -19,7 +19,7 @@ _CPU_TIME_SIGNAL = int(getattr(signal, "SIGXCPU", 24))
 
 
 def compute(operation: str, arguments: Mapping[str, str | int], *, seconds: float = SECONDS) -> str:
-    """Run one operation of `tools_library.algebra` or `tools_library.equations` in a new process and return its text.
+    """Run one operation of `tools_library.algebra` and its like in a new process and return its text.
 
     Args:
         operation: The name of the operation.
@@ -64,10 +64,18 @@ def text_of(reply: Mapping[str, str]) -> str:
 
 def answer(operation: str, arguments: Mapping[str, str | int]) -> dict[str, str]:
     """Run one operation in this process, without bounds; the reply holds `text` or `error`."""
-    from tools_library import algebra, equations
+    from tools_library import algebra, analysis, equations, inequalities, matrices, odes, programs
     from tools_library.expressions import ExpressionError
 
-    operations: dict[str, Callable[..., str]] = {**algebra.OPERATIONS, "solve": equations.solve}
+    operations: dict[str, Callable[..., str]] = {
+        **algebra.OPERATIONS,
+        **analysis.OPERATIONS,
+        **matrices.OPERATIONS,
+        **programs.OPERATIONS,
+        "solve": equations.solve,
+        "inequality": inequalities.solve,
+        "ode": odes.solve,
+    }
     try:
         return {"text": operations[operation](**arguments)}
     except ExpressionError as error:

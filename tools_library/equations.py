@@ -70,7 +70,9 @@ def _split(equations: str) -> list[str]:
 
 def _difference(equation: str, variables: set[str]) -> Any:
     if re.search(r"[<>≤≥]", equation):
-        raise ExpressionError("inequalities cannot be solved here; solve the equation with '=' to get its boundary")
+        raise ExpressionError(
+            "inequalities are solved by solve_inequality; or solve the equation with '=' for the boundary"
+        )
     sides = re.split(r"=+", equation)
     if len(sides) > 2:
         raise ExpressionError(f"{equation.strip()!r} has more than one '='; separate equations by ';'")

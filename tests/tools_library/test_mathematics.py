@@ -8,20 +8,8 @@ from pathlib import Path
 import pytest
 
 from captain.errors import ToolError
-from tools_library import calculator
+from tools_library import calculator, calculus
 from tools_library import mathematics as maths
-
-
-@pytest.fixture
-def own_process() -> None:
-    """Keeps calculations in a process of their own, as they are in use."""
-
-
-@pytest.fixture(autouse=True)
-def calculations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calculate in the process of the tests, which saves half a second each."""
-    if "own_process" not in request.fixturenames:
-        monkeypatch.setattr(calculator, "compute", lambda *call: calculator.text_of(calculator.answer(*call)))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +49,7 @@ def test_expressions_are_evaluated_exactly(expression: str, value: str) -> None:
 )
 def test_no_expression_runs_as_python(hostile: str, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
-    for call in (maths.evaluate_expression, maths.simplify_expression, maths.solve_equations, maths.integrate):
+    for call in (maths.evaluate_expression, maths.simplify_expression, maths.solve_equations, calculus.integrate):
         with pytest.raises(ToolError):
             call(hostile.format(mark))
     assert not mark.exists()
@@ -158,56 +146,100 @@ def test_unsolvable_questions_say_why(equations: str, problem: str) -> None:
         maths.solve_equations(equations)
 
 
-def test_algebra_and_calculus() -> None:
+def test_expressions_are_simplified() -> None:
     assert maths.simplify_expression("(x^2 - 1)/(x - 1)").splitlines()[0] == "simplified: x + 1"
     assert "factored: (x - 3)*(x - 2)" in maths.simplify_expression("x^2 - 5x + 6")
-    assert maths.differentiate("x^3", order=2, at="5") == "6*x\nat x = 5: 30"
-    assert maths.integrate("cos(x)") == "sin(x) + C"
-    assert maths.integrate("x^2", lower="0", upper="3") == "9"
-    assert maths.integrate("exp(-x^2)", lower="-oo", upper="oo").startswith("sqrt(pi) ≈ 1.772453850")
-    for integrand in ("1/x", "1/x^2", "1/(x^3 - x + 0.3)", "1/(2x - 1)"):
-        assert "diverges" in maths.integrate(integrand, lower="0", upper="2")
-    assert maths.integrate("1/sqrt(x)", lower="0", upper="4") == "4"
-    assert maths.integrate("1/x", lower="e", upper="e^3") == "2"
-    with pytest.raises(ToolError, match="both bounds"):
-        maths.integrate("x", lower="0")
 
 
-def test_whole_numbers() -> None:
-    assert maths.prime_factors(360) == "360 = 2^3 * 3^2 * 5; it is not prime; it has 24 positive divisors"
-    assert maths.prime_factors(-12).startswith("-12 = -1 * 2^2 * 3;")
-    assert "it is prime" in maths.prime_factors(2**61 - 1)  # a Mersenne prime
-    assert maths.primes_below(10) == {"count": 4, "sum": 17, "largest": 7, "primes": "2, 3, 5, 7"}
-    assert maths.primes_below(2_000_000)["sum"] == 142913828922  # Project Euler 10
-    assert maths.primes_below(11)["largest"] == 7
-    assert maths.primes_below(-5) == {"count": 0, "sum": 0, "primes": ""}
-    for wrong in (
-        lambda: maths.prime_factors(1),
-        lambda: maths.primes_below(10**12),
-        lambda: maths.prime_factors(10**90),
-    ):
-        with pytest.raises(ToolError):
-            wrong()
+@pytest.mark.parametrize(
+    ("inequality", "solutions"),
+    [
+        ("x^2 - 5x + 6 > 0", "x < 2 or x > 3"),
+        ("1 < 2x + 3 <= 9", "-1 < x <= 3"),
+        ("abs(x - 1) < 2", "-1 < x < 3"),
+        ("(x - 1)/(x + 2) ≤ 0", "-2 < x <= 1"),
+        ("1/x > 0", "x > 0"),
+        ("sqrt(x) < 3", "0 <= x < 9"),
+        ("x^2 < 0", "no solution"),
+        ("x^2 >= 0", "every real x"),
+        ("x^2 <= 0", "x = 0"),
+        ("x != 2", "x < 2 or x > 2"),
+        ("x^2 > 2; x > 0", "x > sqrt(2) ≈ 1.41421356237"),
+        ("x > 1 and x < 0", "no solution"),
+        ("sin(x) > 0", "0 < x < pi ≈ 3.14159265359 (one period; it repeats every 2*pi)"),
+        ("sin(x) < 2", "every real x"),
+    ],
+)
+def test_inequalities_are_solved(inequality: str, solutions: str) -> None:
+    assert maths.solve_inequality(inequality) == solutions
 
 
-def test_matrix_powers() -> None:
-    assert maths.matrix_power("1 2; 3 4", -1) == "[-2, 1]\n[3/2, -1/2]"
-    assert maths.matrix_power("[[1, 1], [1, 0]]", 10) == "[89, 55]\n[55, 34]"  # Fibonacci numbers
-    assert maths.matrix_power("1/2, 0\n0, 0.1", 2) == "[1/4, 0]\n[0, 1/100]"
-    assert maths.matrix_power("5 7; 1 2", 0) == "[1, 0]\n[0, 1]"
-    for matrix, problem in [("1 2; 2 4", "no inverse"), ("1 2; 3", "square"), ("1 a; 2 3", "'a'")]:
+@pytest.mark.parametrize(
+    ("inequality", "problem"),
+    [("x + 1", "no sign"), ("x + y > 2", "y is unknown too"), ("sin(x) > 0; x < 2", "single"), ("", "no inequality")],
+)
+def test_inequalities_that_cannot_be_solved(inequality: str, problem: str) -> None:
+    with pytest.raises(ToolError, match=problem):
+        maths.solve_inequality(inequality)
+
+
+def test_complex_numbers() -> None:
+    assert maths.complex_number("(1 + 2i)(3 - i)").splitlines() == [
+        "value: 5 + 5*I",
+        "real part: 5",
+        "imaginary part: 5",
+        "modulus: 5*sqrt(2) ≈ 7.07106781187",
+        "argument: pi/4 ≈ 0.785398163397 rad, 45 degrees",
+        "conjugate: 5 - 5*I",
+    ]
+    assert maths.complex_number("(2 + i)/(1 - i)").startswith("value: 1/2 + 3*I/2 ≈ 0.5 + 1.5*I\n")
+    assert maths.complex_number("(1 + i)^10").startswith("value: 32*I\n")  # (2i)^5
+    assert maths.complex_number("e^(i*pi) + 1").splitlines()[4] == "argument: not defined for 0"
+    with pytest.raises(ToolError, match="unknown z"):
+        maths.complex_number("z + i")
+
+
+@pytest.mark.parametrize(
+    ("expression", "fraction", "mixed"),
+    [
+        ("-7/3", "-7/3", "-2 1/3"),
+        ("2 1/3 + 1/2", "17/6", "2 5/6"),
+        ("-2 1/3 - 2/3", "-3", "-3"),
+        ("1 1/2 / 3/4", "2", "2"),
+        ("1/2 + 1/2 × 1/3", "2/3", "2/3"),
+        ("2 - -1/3", "7/3", "2 1/3"),
+        ("0.25 * 3", "3/4", "3/4"),
+        ("1/3 − 1/3", "0", "0"),
+        ("6/-4", "-3/2", "-1 1/2"),
+    ],
+)
+def test_mixed_numbers(expression: str, fraction: str, mixed: str) -> None:
+    found = maths.mixed_number(expression)
+    assert (found["fraction"], found["mixed"]) == (fraction, mixed)
+
+
+def test_fractions_that_do_not_exist() -> None:
+    assert maths.mixed_number("1/8")["percent"] == "12.5 %"
+    for expression, problem in [
+        ("1/0", "divides by zero"),
+        ("1 / 0", "division by zero"),
+        ("2 1/0", "divides by zero"),
+        ("1/2/3", "cannot read"),
+        ("x", "cannot read"),
+        ("1 2", "cannot read"),
+        ("1+" * 300 + "1", "characters"),
+    ]:
         with pytest.raises(ToolError, match=problem):
-            maths.matrix_power(matrix, -1)
+            maths.mixed_number(expression)
 
 
-def test_dates() -> None:
-    assert maths.days_between_dates("2024-02-28", "March 1, 2024")["days"] == 2
-    assert maths.days_between_dates("1900-02-28", "1900-03-01")["days"] == 1  # 1900 was no leap year
-    assert maths.days_between_dates("20 July 1969", "1969-07-20")["start_weekday"] == "Sunday"  # the Moon landing
-    assert maths.days_between_dates("2024-03-01", "2024-02-01")["days"] == -29
-    for wrong in ("2023-02-29", "03/04/2024", "yesterday"):
-        with pytest.raises(ToolError, match="YYYY-MM-DD"):
-            maths.days_between_dates(wrong, "2024-01-01")
+def test_money_is_multiplied_by_the_rate() -> None:
+    assert maths.convert_currency(100, 0.85) == {"converted": 85, "fee": 0, "inverse_rate": pytest.approx(1 / 0.85)}
+    assert maths.convert_currency(19.99, 1.1)["converted"] == 21.989  # exact, not 21.989000000000003
+    assert maths.convert_currency(200, 2, fee_percent=2.5) == {"converted": 390, "fee": 10, "inverse_rate": 0.5}
+    for arguments in ((100, 0), (100, -1), (float("inf"), 1), (1, 1, 101)):
+        with pytest.raises(ToolError, match="exchange_rate must be above 0"):
+            maths.convert_currency(*arguments)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Tools that read documents: PDF, Word, Excel, PowerPoint, HTML and more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from captain import ToolError, tool
+from captain.tools import resolve_path
+from tools_library.conversion import markdown_of, open_pdf, window
+
+_MOST_BYTES = 100_000_000
+
+
+@tool(needs_packages=("markitdown",))
+def read_document(path: str, start: int = 0) -> str:
+    """Read a document as Markdown text: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), HTML, EPUB, CSV, JSON or XML.
+
+    Tables, headings and lists are kept. A long document is read in parts.
+
+    Args:
+        path: The document's file.
+        start: First character to read, from 0; the end of a part says where the next begins.
+    """
+    file = _existing(path)
+    return window(markdown_of(file.read_bytes(), suffix=file.suffix.lower()), start, what=file.name)
+
+
+@tool(needs_packages=("pdfplumber",))
+def read_pdf_pages(path: str, first_page: int = 1, last_page: int | None = None) -> str:
+    """Read the text of some pages of a PDF, page by page, and learn how many pages it has.
+
+    Args:
+        path: The PDF file.
+        first_page: First page, counted from 1.
+        last_page: Last page; the first page alone when absent.
+    """
+    with open_pdf(_existing(path)) as pdf:
+        pages = _pages(pdf, first_page, last_page)
+        texts = [f"--- page {number} of {len(pdf.pages)} ---\n{_text(page)}" for number, page in pages]
+    return window("\n\n".join(texts), 0, what="these pages", length=30_000)
+
+
+@tool(needs_packages=("pdfplumber",))
+def read_pdf_tables(path: str, first_page: int = 1, last_page: int | None = None) -> str:
+    """Extract the tables of some pages of a PDF as Markdown tables.
+
+    Args:
+        path: The PDF file.
+        first_page: First page, counted from 1.
+        last_page: Last page; the first page alone when absent.
+    """
+    with open_pdf(_existing(path)) as pdf:
+        found = [
+            f"--- table {count} on page {number} ---\n{_markdown_table(rows)}"
+            for number, page in _pages(pdf, first_page, last_page)
+            for count, rows in enumerate(page.extract_tables(), start=1)
+        ]
+    return "\n\n".join(found) if found else "there is no table on these pages"
+
+
+def _existing(path: str) -> Path:
+    file = resolve_path(path)
+    if not file.is_file():
+        raise ToolError(f"there is no file {path!r}; list_files shows what there is")
+    if file.stat().st_size > _MOST_BYTES:
+        raise ToolError(f"{path!r} is larger than {_MOST_BYTES // 1_000_000} MB")
+    return file
+
+
+def _pages(pdf: object, first: int, last: int | None) -> list[tuple[int, object]]:
+    pages = list(getattr(pdf, "pages"))  # noqa: B009  # the parser has no types
+    end = first if last is None else last
+    if not 1 <= first <= end <= len(pages):
+        raise ToolError(f"pages {first} to {end} are not all there: the PDF has pages 1 to {len(pages)}")
+    return [(number, pages[number - 1]) for number in range(first, end + 1)]
+
+
+def _text(page: object) -> str:
+    text = getattr(page, "extract_text")()  # noqa: B009  # the parser has no types
+    return str(text or "").strip() or "(no text on this page; it may be an image)"
+
+
+def _markdown_table(rows: list[list[str | None]]) -> str:
+    cells = [[" ".join((cell or "").split()).replace("|", "\\|") for cell in row] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([lines[0], "|" + " --- |" * len(cells[0]), *lines[1:]])

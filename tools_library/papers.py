@@ -1,0 +1,84 @@
+"""Tools that find and read scientific papers on arXiv."""
+
+from __future__ import annotations
+
+import os
+import re
+from xml.etree import ElementTree
+
+from captain import ToolError, tool
+from tools_library.addresses import get
+from tools_library.conversion import markdown_of, window
+
+_API = "https://export.arxiv.org/api/query"
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_IDENTIFIER = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
+
+
+@tool(network=True)
+def arxiv_search(query: str, count: int = 5, newest_first: bool = False) -> str:
+    """Search arXiv for scientific papers and preprints: title, authors, date, abstract and address of each.
+
+    Args:
+        query: Words of title, abstract or author; arXiv's own fields such as au:Noether work too.
+        count: How many papers, 1 to 20.
+        newest_first: Sort by date instead of by relevance.
+    """
+    if not query.strip():
+        raise ToolError("the query is empty; say what to look for")
+    asked = {
+        "search_query": query if re.search(r"\b(all|ti|au|abs|cat):", query) else f"all:{query}",
+        "max_results": max(1, min(count, 20)),
+        "sortBy": "submittedDate" if newest_first else "relevance",
+        "sortOrder": "descending",
+    }
+    papers = _entries(asked)
+    return "\n\n".join(_described(paper) for paper in papers) if papers else f"arXiv has nothing on {query!r}"
+
+
+@tool(needs_packages=("markitdown", "pdfminer"), network=True)
+def arxiv_paper(identifier: str, full_text: bool = False, start: int = 0) -> str:
+    """Read one arXiv paper by its identifier: title, authors, abstract, or its full text from the PDF.
+
+    Args:
+        identifier: Such as 2405.19425 or hep-th/9901001, with or without version.
+        full_text: Read the paper itself instead of its abstract.
+        start: First character of the full text to read, from 0.
+    """
+    wanted = identifier.strip().removeprefix("arXiv:").rpartition("/abs/")[2]
+    if not _IDENTIFIER.fullmatch(wanted):
+        raise ToolError(f"{identifier!r} is no identifier of arXiv; give one such as 2405.19425")
+    papers = _entries({"id_list": wanted})
+    if not papers:
+        raise ToolError(f"arXiv has no paper {wanted!r}; look for it with arxiv_search")
+    if not full_text:
+        return _described(papers[0])
+    link = papers[0].find(f"{_ATOM}link[@title='pdf']")
+    if link is None:
+        raise ToolError(f"arXiv gives no PDF of {wanted!r}")
+    page = get(link.attrib["href"])
+    return f"Source: {page.address}\n\n{window(markdown_of(page.content, suffix='.pdf'), start, what='the paper')}"
+
+
+def _entries(asked: dict[str, object]) -> list[ElementTree.Element]:
+    page = get(os.environ.get("CAPTAIN_ARXIV_URL") or _API, query=asked)
+    if b"<!ENTITY" in page.content:
+        raise ToolError("arXiv gave an answer that is not taken; try later")
+    try:
+        root = ElementTree.fromstring(page.content)
+    except ElementTree.ParseError as error:
+        raise ToolError("arXiv gave an answer that cannot be read; try later") from error
+    return [entry for entry in root.findall(f"{_ATOM}entry") if entry.find(f"{_ATOM}title") is not None]
+
+
+def _described(entry: ElementTree.Element) -> str:
+    authors = [_text(author, "name") for author in entry.findall(f"{_ATOM}author")]
+    more = f" and {len(authors) - 8} more" if len(authors) > 8 else ""
+    return (
+        f"{_text(entry, 'title')}\n{', '.join(authors[:8])}{more}; {_text(entry, 'published')[:10]}\n"
+        f"{_text(entry, 'id')}\n{_text(entry, 'summary')}"
+    )
+
+
+def _text(element: ElementTree.Element, name: str) -> str:
+    return " ".join((element.findtext(f"{_ATOM}{name}") or "").split())

@@ -1,0 +1,83 @@
+"""Tools that search the web and read its pages; what they return was written by others."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from captain import ToolError, tool
+from tools_library.addresses import Page, get
+from tools_library.conversion import markdown_of, window
+
+_SEARCH = "https://api.search.brave.com/res/v1/web/search"
+_MOST_HITS = 20
+_SUFFIXES = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+}
+
+
+@tool(needs_packages=("markitdown",), network=True)
+def fetch_page(url: str, start: int = 0) -> str:
+    """Fetch a web page or an online document (HTML, PDF, DOCX ...) and read it as Markdown, with its address to cite.
+
+    Args:
+        url: Address of the page, beginning with http:// or https://.
+        start: First character to read, from 0; the end of a part says where the next begins.
+    """
+    page = get(url)
+    return f"Source: {page.address}\n\n{window(_readable(page), start, what='the page')}"
+
+
+@tool(needs_env=("BRAVE_API_KEY",), network=True)
+def web_search(query: str, count: int = 5) -> str:
+    """Search the web and get titles, addresses and short descriptions of the best results.
+
+    Args:
+        query: What to look for, as one would type it into a search engine.
+        count: How many results, 1 to 20.
+    """
+    if not query.strip():
+        raise ToolError("the query is empty; say what to look for")
+    headers = {"X-Subscription-Token": os.environ["BRAVE_API_KEY"], "Accept": "application/json"}
+    address = os.environ.get("CAPTAIN_SEARCH_URL") or _SEARCH
+    page = get(address, query={"q": query, "count": max(1, min(count, _MOST_HITS))}, headers=headers)
+    found = _results(page)[:_MOST_HITS]
+    lines = [
+        f"{number}. {_plain(hit.get('title'))}\n   {hit.get('url')}\n   {_plain(hit.get('description'))}"
+        for number, hit in enumerate(found, start=1)
+    ]
+    return "\n".join(lines) if lines else f"nothing was found for {query!r}"
+
+
+def _readable(page: Page) -> str:
+    suffix = _SUFFIXES.get(page.kind) or PurePosixPath(urlsplit(page.address).path).suffix.lower()
+    if suffix in set(_SUFFIXES.values()) or suffix == ".htm":
+        return markdown_of(page.content, suffix=suffix, address=page.address)
+    if page.kind.startswith("text/") or page.kind in ("application/json", "application/xml", ""):
+        return page.text()
+    raise ToolError(f"{page.address} is of the kind {page.kind!r}, which cannot be read as text")
+
+
+def _results(page: Page) -> list[dict[str, Any]]:
+    try:
+        data = json.loads(page.text())
+        found = data["web"]["results"] if "web" in data else data.get("results", [])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ToolError("the search service gave an answer that cannot be read; try later") from error
+    return [hit for hit in found if isinstance(hit, dict) and hit.get("url")]
+
+
+def _plain(text: Any) -> str:
+    """Text without the marks that search services put round the words that were found."""
+    import html
+    import re
+
+    return " ".join(html.unescape(re.sub(r"</?\w+>", "", str(text or ""))).split())
