@@ -6,9 +6,10 @@ import asyncio
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
-from captain.cli.terminal import notice, output, say, table
+from captain.cli.terminal import notice, one_line, output, say, table
 from captain.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -189,13 +190,14 @@ def _unknown_domain(library: Library, domain: str) -> str:
 
 
 def _show_groups(of: str, group: str, rows: Sequence[tuple[str, str, str]]) -> None:
-    """Rows (group, name, text): under headings on a terminal, with the group in the second column in a pipe."""
+    """Rows (group, name, text): one line each, under headings on a terminal, whole and with the group in a pipe."""
     if not sys.stdout.isatty():
         table((of, group, "what for"), [(name, of_group, text) for of_group, name, text in rows])
         return
+    width = max((len(name) for _, name, _ in rows), default=0)
+    room = max(20, get_terminal_size().columns - width - 4)
     for number, heading in enumerate(dict.fromkeys(of_group for of_group, _, _ in rows)):
         members = [(name, text) for of_group, name, text in rows if of_group == heading]
-        if number:
-            say()
-        say(f"{heading} ({len(members)})")
-        table((of, "what for"), members)
+        say(f"{chr(10) if number else ''}{heading} ({len(members)})")
+        for name, text in members:
+            say(f"  {name:<{width}}  {one_line(text, limit=room)}")

@@ -51,7 +51,7 @@ def own(offline: list[str], tmp_path: Path) -> list[str]:
         {**EXPERT, "name": "sailor", "title": "Sailor", "description": "Plans courses by wind, tide and current."},
     ]
     profiles(tmp_path, *entries, name="small.yaml")
-    return [*offline, "library.profiles=[small.yaml]", "tools.modules=[tools_library.mathematics]"]
+    return [*offline, "library.profiles=[small.yaml]", "tools.modules=[tools_library]"]
 
 
 @pytest.fixture
@@ -96,6 +96,20 @@ def test_list_shows_what_is_asked_for(command: Command, own: list[str], written:
     assert "prime_factors" in names("--of", "tool") and "baker" not in names("--of", "tool")
     assert "did you mean 'crafts'" in command("library", "list", *own, "--domain", "craft").error
     assert "packaged, user, written" in command("library", "list", *own, "--origin", "mine").error
+
+
+def test_list_fits_a_terminal(command: Command, offline: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    data = command("library", "list", *offline, "--of", "expert", "--json").data["experts"]
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys.stdout.__class__, "isatty", lambda self: True, raising=False)
+    lines = command("library", "list", *offline, "--of", "expert").out.splitlines()
+    assert max(len(line) for line in lines) <= 100
+    entries = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(entries) == sorted(expert["name"] for expert in data)
+    headings = [line for line in lines if line and not line.startswith(" ")]
+    assert len(headings) == len({expert["domain"] for expert in data})
+    physics = sum(expert["domain"] == "physics" for expert in data)
+    assert f"physics ({physics})" in headings
 
 
 def test_search(command: Command, offline: list[str]) -> None:
