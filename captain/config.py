@@ -258,7 +258,13 @@ class ToolsConfig(Settings):
             "tools_library.distribution_analysis",
             "tools_library.time_series",
             "tools_library.text",
+            "tools_library.texts",
             "tools_library.files",
+            "tools_library.documents",
+            "tools_library.code",
+            "tools_library.web",
+            "tools_library.encyclopedia",
+            "tools_library.papers",
         ]
     )
     """Dotted names of the modules whose `@tool` functions are on offer; a package stands for all modules in it."""
@@ -363,6 +369,8 @@ class ApprovalConfig(Settings):
     """Tools that are granted for this task: they never wait."""
     after_untrusted: bool = True
     """Tools with side effects need approval once untrusted text stands in a team's chat."""
+    mark_untrusted: bool = True
+    """Untrusted text reaches models between marks; false only to measure what they are worth."""
 
 
 class LimitsConfig(Settings):
