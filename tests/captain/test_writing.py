@@ -68,6 +68,17 @@ def test_a_missing_expert_is_written_once_and_found_the_next_time(needing: Any, 
     assert again.library.stats()["selections"]["philatelist"] == {"-": 2}
 
 
+def test_a_run_that_wrote_an_expert_is_replayed_as_it_was(needing: Any) -> None:
+    captain, model = needing(writer=[drafts()])
+    result = captain.solve("What is this stamp worth?")
+    asked = len(model.asks)
+    again = Captain.replay(result.run_dir)
+    assert (again.answer, again.subtasks) == (result.answer, result.subtasks)
+    assert len(model.asks) == asked
+    assert [expert.name for expert in kept(captain)] == ["philatelist"]
+    assert captain.library.stats()["selections"] == {"philatelist": {"-": 1}}, "a replay uses nobody"
+
+
 def test_a_kept_expert_tells_where_it_comes_from(needing: Any) -> None:
     captain, _ = needing(writer=[drafts()])
     result = captain.solve("What is this stamp worth?")
