@@ -10,8 +10,10 @@ import asyncio
 import threading
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+from captain.models.bodies import ENCODINGS, bound_body
 
 if TYPE_CHECKING:
     import ssl
@@ -63,11 +65,16 @@ def _http_client() -> DefaultAsyncHttpxClient:
     """Builds the cheapest client there is: aiohttp's transport takes half the CPU time of the default one."""
     import openai
 
+    settings: dict[str, Any] = {
+        "follow_redirects": False,
+        "headers": {"Accept-Encoding": ENCODINGS},
+        "event_hooks": {"response": [bound_body]},
+    }
     try:
         import aiohttp  # noqa: F401  (openai's own adapter needs it)
     except ImportError:
-        return openai.DefaultAsyncHttpxClient(verify=_tls())
-    return openai.DefaultAioHttpClient(verify=_tls())
+        return openai.DefaultAsyncHttpxClient(verify=_tls(), **settings)
+    return openai.DefaultAioHttpClient(verify=_tls(), **settings)
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from captain.config import ModelSpec
 from captain.errors import ModelError
+from captain.models.bodies import BodyRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ _UNREACHABLE = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorErro
 _DISCONNECTED = frozenset(
     {"ServerDisconnectedError", "ClientOSError", "RemoteProtocolError", "ReadError", "WriteError"}
 )
+_TRANSPORTS = frozenset({"aiohttp", "httpx", "httpx2", "httpcore"})
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _NEVER_TRANSIENT = frozenset({501, 505})
 _ROLES = re.compile(r"roles must alternate|alternate user/assistant|system role (is )?not supported", re.IGNORECASE)
@@ -87,7 +88,10 @@ def status_of(error: BaseException) -> int | None:
 
 def public_address(address: str) -> str:
     """Gives an address without user name, password and query."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "(no address)"
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
@@ -111,11 +115,12 @@ def read_failure(error: Exception, spec: ModelSpec, *, address: str, key: str = 
         return _connection_failure(error, spec, place)
     if isinstance(error, TimeoutError):
         return _timed_out(spec, place)
-    if isinstance(error, json.JSONDecodeError | openai.APIResponseValidationError):
-        detail = _line(str(error), key)
-        return EndpointError(f"{place}: the answer is not JSON ({detail})", transient=True, retries=1, answered=True)
+    if isinstance(error, BodyRefused):
+        return EndpointError(f"{place}: {error}; check `base_url` and the server", answered=True)
     if isinstance(error, openai.OpenAIError):
-        return EndpointError(f"{place}: {_line(str(error) or type(error).__name__, key)}")
+        return EndpointError(f"{place}: {line(str(error) or type(error).__name__, key)}")
+    if type(error).__module__.partition(".")[0] in _TRANSPORTS:
+        return _connection_failure(error, spec, place)
     return None
 
 
@@ -146,14 +151,16 @@ def _causes(error: BaseException) -> tuple[set[str], str]:
     cause = error.__cause__
     while cause is not None:
         kinds.add(type(cause).__name__)
-        detail = _line(str(cause), "") or detail
+        detail = line(str(cause), "") or detail
         cause = cause.__cause__
-    return kinds, detail or _line(str(error), "")
+    return kinds, detail or line(str(error), "")
 
 
 def _status_failure(error: Any, spec: ModelSpec, *, place: str, key: str) -> EndpointError:
     status: int = error.status_code
-    detail = _line(_detail(error), key)
+    detail = line(detail_of(error.body) or error.message, key)
+    if 300 <= status < 400:
+        return _redirected(error, place)
     refused = _permanent(status, detail, spec, place)
     if refused is not None:
         return refused
@@ -165,9 +172,17 @@ def _status_failure(error: Any, spec: ModelSpec, *, place: str, key: str) -> End
 def _passing(error: Any, status: int, *, place: str, detail: str) -> EndpointError:
     wait = retry_after(error.response.headers)
     if wait is not None and wait > LONGEST_PAUSE:
-        return EndpointError(f"{place}: HTTP {status}: it asks to wait {wait:.0f} s: {detail}", answered=True)
+        asked = f"it asks to wait {wait:.0f} s, longer than the {LONGEST_PAUSE:.0f} s that a call may wait"
+        return EndpointError(f"{place}: HTTP {status}: {asked}: {detail}; try later", answered=True)
     transient = error.response.headers.get("x-should-retry") != "false"
     return EndpointError(f"{place}: HTTP {status}: {detail}", transient=transient, wait=wait, answered=True)
+
+
+def _redirected(error: Any, place: str) -> EndpointError:
+    """Redirects are not followed: neither the key nor the prompt goes anywhere that the user did not name."""
+    target = public_address(error.response.headers.get("location", "") or "no address")
+    message = f"{place}: HTTP {error.status_code}: it redirects to {line(target, '')}, which is not followed"
+    return EndpointError(f"{message}; set `base_url` to the API's own address", answered=True)
 
 
 def _permanent(status: int, detail: str, spec: ModelSpec, place: str) -> EndpointError | None:
@@ -181,7 +196,7 @@ def _permanent(status: int, detail: str, spec: ModelSpec, place: str) -> Endpoin
         remedy = "check the model's name (`model.model`) and that `base_url` ends where the API begins, often in /v1"
     elif strict_roles:
         remedy = "its chat template refuses the order of roles, and folding the messages did not help"
-    elif status in (400, 413) and _TOO_LONG.search(detail):
+    elif status == 413 or (status == 400 and _TOO_LONG.search(detail)):
         remedy = "the prompt is longer than the model's context window; use a model with a larger one"
     elif status == 500 and _TEMPLATE.search(detail):
         remedy = "its chat template refuses these messages"
@@ -192,17 +207,18 @@ def _permanent(status: int, detail: str, spec: ModelSpec, place: str) -> Endpoin
     return EndpointError(f"{place}: HTTP {status}: {detail}; {remedy}", strict_roles=strict_roles, answered=True)
 
 
-def _detail(error: Any) -> str:
-    body = error.body
+def detail_of(body: Any) -> str:
+    """What an endpoint's error says, whatever form it has; empty where it says nothing."""
     if isinstance(body, dict):
         parts = [body.get("code"), body.get("message") or body.get("error") or body.get("detail")]
-        text = ": ".join(str(part) for part in parts if part and not isinstance(part, int))
+        text = ": ".join(str(part)[:2000] for part in parts if part and not isinstance(part, int))
         if text:
             return text
-    return str(body or error.message)
+    return str(body)[:2000] if body else ""
 
 
-def _line(text: str, key: str) -> str:
+def line(text: str, key: str) -> str:
+    """Brings what an endpoint says into one line of bounded length, without the key."""
     line = " ".join(text.split())
     if len(key) > 3:
         line = line.replace(key, "***")

@@ -2,12 +2,14 @@
 
 AutoGen builds the request and reads the reply. Between AutoGen and the SDK sits `_Wire`: it hands the finished body to
 the SDK as it is (the SDK's own conversion of typed bodies takes more CPU time than all the rest of a call), gets the
-connections of the running event loop, and keeps what AutoGen drops: cached tokens and whether tokens were counted.
+connections of the running event loop, reads the answer's body with distrust, and keeps what AutoGen drops: cached
+tokens and whether tokens were counted.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
@@ -15,9 +17,10 @@ from weakref import WeakKeyDictionary
 
 from captain.config import ModelSpec
 from captain.models.calls import CallUsage
+from captain.models.completions import plain_text, read_completion
 from captain.models.connections import CONNECT_TIMEOUT, lease
 from captain.models.endpoint import Endpoint, endpoint_at
-from captain.models.failures import EndpointError, public_address, read_failure
+from captain.models.failures import public_address, read_failure
 from captain.models.requests import Reply, Request
 
 if TYPE_CHECKING:
@@ -84,6 +87,8 @@ class HttpBackend:
             if failure.unreachable and endpoint.has_answered:
                 failure.retries = None
             endpoint.has_answered = endpoint.has_answered or failure.answered
+            if failure is error:
+                raise
             raise failure from error
         finally:
             _seen.reset(token)
@@ -146,12 +151,22 @@ class _Wire:
         if tools:
             body["tools"] = tools
         extra: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
-        completion: ChatCompletion = await self._sdk().chat.completions.create(
+        try:
+            content = await self._post(body, extra)
+        except UnicodeEncodeError:  # a tool or a file gave halves of characters, which no request can hold
+            content = await self._post(json.loads(plain_text(json.dumps(body, ensure_ascii=False))), extra)
+        place = f"model {self._spec.model!r} at {public_address(self.address)}"
+        completion, usage = read_completion(content, place, key=self._key)
+        _seen.get().append(usage)
+        return completion
+
+    async def _post(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> bytes:
+        """Gives the body of the answer as it came: the SDK's own reading trusts the endpoint to keep to its types."""
+        raw = await self._sdk().chat.completions.with_raw_response.create(
             model=self._spec.model, messages=(), stream=False, extra_body=body, **extra
         )
-        self._check(completion)
-        _seen.get().append(_usage(completion))
-        return completion
+        content: bytes = raw.content
+        return content
 
     def _sdk(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI, Timeout
@@ -165,28 +180,3 @@ class _Wire:
         client = AsyncOpenAI(api_key=self._key, base_url=self.address, max_retries=0, timeout=timeout, http_client=http)
         self._clients[loop] = (http, client)
         return client
-
-    def _check(self, completion: Any) -> None:
-        """Refuses what AutoGen would stumble over, and mends what it would warn about."""
-        place = f"model {self._spec.model!r} at {public_address(self.address)}"
-        if isinstance(completion, str) or not hasattr(completion, "choices"):
-            message = f"{place}: the answer is not a chat completion; does `base_url` end where the API begins (/v1)?"
-            raise EndpointError(message, answered=True)
-        if not completion.choices:
-            told = (completion.model_extra or {}).get("error")
-            detail = f": {' '.join(str(told).split())[:200]}" if told else ""
-            raise EndpointError(f"{place}: an answer without choices{detail}", transient=True, retries=1, answered=True)
-        choice = completion.choices[0]
-        if choice.message is None:
-            raise EndpointError(f"{place}: an answer without a message", transient=True, retries=1, answered=True)
-        if choice.message.tool_calls and choice.finish_reason != "tool_calls":
-            choice.finish_reason = "tool_calls"
-
-
-def _usage(completion: ChatCompletion) -> CallUsage | None:
-    usage = completion.usage
-    if usage is None or usage.prompt_tokens is None:
-        return None
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens if details else None) or 0
-    return CallUsage(usage.prompt_tokens, usage.completion_tokens or 0, min(cached, usage.prompt_tokens))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from captain.config import ModelSpec
 from captain.errors import ConfigError
@@ -81,7 +83,7 @@ def address_of(spec: ModelSpec) -> str:
 
 def key_of(spec: ModelSpec) -> str:
     """Reads the key from the environment; endpoints that need none get a word that is no key."""
-    return (os.environ.get(spec.api_key_env) if spec.api_key_env else None) or "none"
+    return (os.environ.get(spec.api_key_env, "").strip() if spec.api_key_env else "") or "none"
 
 
 def _check(spec: ModelSpec) -> None:
@@ -95,6 +97,18 @@ def _check(spec: ModelSpec) -> None:
         raise ConfigError(f"model {spec.name!r} is embedded but names no `weights`; see `captain models list`")
     if spec.provider in ("openai", "compatible"):
         _check_address(spec)
+        if not re.fullmatch("[!-~]+", key_of(spec)):
+            raise ConfigError(
+                f"the key in the environment variable {spec.api_key_env} is damaged: it is not plain ASCII"
+            )
+
+
+def _has_host(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _check_address(spec: ModelSpec) -> None:
@@ -105,6 +119,13 @@ def _check_address(spec: ModelSpec) -> None:
             "such as http://127.0.0.1:8000/v1"
         )
     if not address.startswith(("http://", "https://")):
-        raise ConfigError(f"model {spec.name!r}: base_url {address!r} must start with http:// or https://")
+        raise ConfigError(
+            f"model {spec.name!r}: base_url {public_address(address)!r} must start with http:// or https://"
+        )
+    if not re.fullmatch(r"https?://[^\s@]+", address) or not _has_host(address):
+        raise ConfigError(
+            f"model {spec.name!r}: base_url must be http(s)://HOST:PORT/PATH without user, password and blanks; "
+            "a key is named by `api_key_env`"
+        )
     if not spec.model:
         raise ConfigError(f"model {spec.name!r} names no model: set CAPTAIN_MODEL or `model.model`")

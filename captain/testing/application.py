@@ -15,6 +15,9 @@ from captain.testing.replies import Fault
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
+_DRIP_PAUSE = 0.05
+_ODD = ("empty_choices", "null_content")
+
 
 class ConnectionBroken(Exception):
     """Ends a response in its middle: the server then closes the connection."""
@@ -67,7 +70,7 @@ class Application:
         fault = self._faults.popleft() if self._faults else None
         if self._latency:
             await asyncio.sleep(self._latency)
-        if fault is not None and fault.kind not in ("empty_choices", "null_content"):
+        if fault is not None and fault.kind not in _ODD:
             return await _fail(fault, send)
         try:
             reply = self._handler(body)
@@ -75,6 +78,10 @@ class Application:
                 reply = await reply
         except Exception as error:
             return await _send_error(send, 500, f"the handler failed: {type(error).__name__}: {error}")
+        if isinstance(reply, Fault):
+            fault, reply = reply, ""
+            if fault.kind not in _ODD:
+                return await _fail(fault, send)
         if fault is not None and fault.kind == "null_content":
             reply = {"content": None}
         if body.get("stream"):
@@ -89,6 +96,13 @@ async def _fail(fault: Fault, send: Send) -> None:
     if fault.kind == "hang":
         await asyncio.sleep(fault.seconds)
         await _send_error(send, 504, "gave up waiting")
+    elif fault.kind == "drip":
+        await _drip(fault.seconds, send)
+    elif fault.kind == "body":
+        given = {name.lower().encode(): value.encode() for name, value in fault.headers.items()}
+        own = {b"content-type": b"application/json", b"content-length": str(len(fault.raw)).encode()}
+        await send({"type": "http.response.start", "status": fault.status, "headers": list({**own, **given}.items())})
+        await send({"type": "http.response.body", "body": fault.raw})
     elif fault.kind == "reset":
         await _start(send, 200, "application/json", [(b"content-length", b"1000")])
         await send({"type": "http.response.body", "body": b'{"id"', "more_body": True})
@@ -97,8 +111,17 @@ async def _fail(fault: Fault, send: Send) -> None:
         await _start(send, 200, "application/json")
         await send({"type": "http.response.body", "body": b'{"id": "chatcmpl-1", "choices": [{"mess'})
     else:
-        extra = [] if fault.retry_after is None else [(b"retry-after", f"{fault.retry_after:g}".encode())]
+        pause = fault.retry_after if isinstance(fault.retry_after, str) else f"{fault.retry_after or 0:g}"
+        extra = [] if fault.retry_after is None else [(b"retry-after", pause.encode())]
         await _send_error(send, fault.status, "a fault was asked for", extra)
+
+
+async def _drip(seconds: float, send: Send) -> None:
+    await _start(send, 200, "application/json")
+    for _ in range(max(1, round(seconds / _DRIP_PAUSE))):
+        await send({"type": "http.response.body", "body": b" ", "more_body": True})
+        await asyncio.sleep(_DRIP_PAUSE)
+    raise ConnectionBroken
 
 
 async def _read_body(receive: Receive) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from captain.errors import ConfigError, ModelError
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autogen_core import FunctionCall
 
 FinishReason = Literal["stop", "length", "function_calls", "content_filter", "unknown"]
-FaultKind = Literal["status", "hang", "reset", "malformed", "empty_choices", "null_content"]
+FaultKind = Literal["status", "hang", "drip", "reset", "malformed", "body", "empty_choices", "null_content"]
 
 
 class ScriptExhausted(ModelError):
@@ -75,16 +75,30 @@ def estimate_tokens(text: str) -> int:
 class Fault:
     """How one request to `serve` fails.
 
-    `status`: that HTTP status, with `Retry-After` where given; `hang`: no answer for `seconds`; `reset`: the connection
-    breaks within the answer; `malformed`: a body that is not JSON; `empty_choices`, `null_content`: as some endpoints
-    answer.
+    `status`: that HTTP status, with `Retry-After` where given; `hang`: no answer for `seconds`; `drip`: an answer that
+    comes byte by byte for `seconds` and does not end; `reset`: the connection breaks within the answer; `malformed`: a
+    body that is not JSON; `body`: the `body` given, with `status` and `headers`; `empty_choices`, `null_content`: as
+    some endpoints answer.
     """
 
     kind: FaultKind
     status: int = 500
-    retry_after: float | None = None
-    """Seconds."""
+    """Of `status` and `body`."""
+    retry_after: float | str | None = None
+    """Seconds, or a date as HTTP writes it."""
     seconds: float = 3600.0
+    body: str | bytes = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Of a `body`; its type is JSON unless they say otherwise."""
+
+    @property
+    def raw(self) -> bytes:
+        """The body as it is sent; bytes that are no text may be given as surrogates (`surrogateescape`)."""
+        return self.body if isinstance(self.body, bytes) else self.body.encode("utf-8", "surrogateescape")
+
+    def to_data(self) -> dict[str, Any]:
+        """Gives JSON data that `Fault(**data)` reads."""
+        return {**vars(self), "headers": dict(self.headers), "body": self.raw.decode("utf-8", "surrogateescape")}
 
     @classmethod
     def of(cls, fault: Fault | FaultKind | int) -> Fault:

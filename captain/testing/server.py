@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from captain.errors import ConfigError, ModelError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from captain.testing.application import Application
 
 Handler: TypeAlias = Callable[[dict[str, Any]], Any]
-"""`handler(body)` gets the request's JSON and gives a text, a `Reply`, or a dict: the assistant's whole message."""
+"""`handler(body)` gets the request's JSON and gives a text, a `Reply`, a whole message as a dict, or a `Fault`."""
 FaultLike: TypeAlias = Fault | FaultKind | int | None
 
 START_SECONDS = 30.0
@@ -69,8 +69,8 @@ def serve(
     It answers `POST /v1/chat/completions` (also streamed), `GET /v1/models` and `POST /v1/embeddings` (hashed words).
 
     Args:
-        handler: Gives the reply to a request's JSON body: text, `Reply` or a whole message as a dict; may be async.
-            Also the dotted path of such a function.
+        handler: Gives the reply to a request's JSON body: text, `Reply`, a whole message as a dict, or a
+            `Fault` to fail with; may be async. Also the dotted path of such a function.
         latency: Seconds each chat request waits before it is answered; requests wait at the same time.
         faults: How the first chat requests fail, one entry each: a `Fault`, its kind, a status code, or None for
             healthy. Requests after the last entry are healthy.
@@ -135,7 +135,7 @@ def _serve_process(handler: Handler | str, latency: float, faults: Sequence[Faul
     path = handler if isinstance(handler, str) else f"{handler.__module__}.{handler.__qualname__}"
     if "<" in path or path.startswith("__main__"):
         raise ConfigError(f"handler {path!r} cannot be imported by another process: use a function of a module")
-    given = json.dumps([None if fault is None else asdict(fault) for fault in faults])
+    given = json.dumps([None if fault is None else fault.to_data() for fault in faults])
     command = [sys.executable, "-m", "captain.testing", "--handler", path, "--latency", str(latency)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path)}
     child = subprocess.Popen(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -28,3 +31,32 @@ async def client_at() -> AsyncIterator[Callable[..., MeteredClient]]:
     yield build
     for router in routers:
         await router.aclose()
+
+
+@asynccontextmanager
+async def _raw_endpoint(answers: Sequence[bytes], healthy: bytes) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Sends bytes and closes; afterwards a healthy body. Gives its address and the heads of the requests it gets."""
+    left, asked = list(answers), []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        found = re.search(rb"content-length: *(\d+)", head.lower())
+        await reader.readexactly(int(found.group(1)) if found else 0)
+        asked.append(head)
+        whole = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(healthy) + healthy
+        writer.write(left.pop(0) if left else whole)
+        try:
+            await writer.drain()
+        except ConnectionError:  # who was asked to read too much has left
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def raw_endpoint() -> Callable[..., Any]:
+    """Gives `raw_endpoint(answers, healthy)`: an endpoint that answers with these bytes, HTTP or not."""
+    return _raw_endpoint

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 
+import httpx
 import openai
 import pytest
 from autogen_core import FunctionCall
@@ -90,6 +91,39 @@ async def test_odd_but_valid_answers():
         empty = await client(server).chat.completions.create(model="m", messages=HELLO)
         null = await client(server).chat.completions.create(model="m", messages=HELLO)
     assert empty.choices == [] and null.choices[0].message.content is None
+
+
+@pytest.mark.parametrize("process", [False, True])
+async def test_a_body_of_its_own_is_sent_as_it_is(process):
+    fault = Fault("body", status=418, body=b"\xff\x00tea", headers={"Content-Type": "text/tea", "X-Pot": "1"})
+    with serve(echo, faults=[fault], process=process) as server:
+        async with httpx.AsyncClient() as http:
+            answer = await http.post(f"{server.base_url}/chat/completions", json={"messages": HELLO})
+    assert (answer.status_code, answer.content) == (418, b"\xff\x00tea")
+    assert (answer.headers["content-type"], answer.headers["x-pot"]) == ("text/tea", "1")
+
+
+async def test_a_drip_keeps_the_connection_busy_and_then_breaks_it():
+    with serve(echo, faults=[Fault("drip", seconds=0.3)]) as server:
+        async with httpx.AsyncClient(timeout=0.2) as http:
+            start = time.monotonic()
+            with pytest.raises(httpx.RemoteProtocolError):
+                await http.post(f"{server.base_url}/chat/completions", json={"messages": HELLO})
+    assert time.monotonic() - start >= 0.25
+
+
+async def test_a_handler_may_give_a_fault():
+    def handler(body):
+        return (
+            Fault("status", status=429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT") if body["model"] == "bad" else "ok"
+        )
+
+    with serve(handler) as server:
+        with pytest.raises(openai.RateLimitError) as raised:
+            await client(server).chat.completions.create(model="bad", messages=HELLO)
+        good = await client(server).chat.completions.create(model="good", messages=HELLO)
+    assert raised.value.response.headers["retry-after"].endswith("GMT")
+    assert good.choices[0].message.content == "ok"
 
 
 async def test_requests_wait_at_the_same_time():
