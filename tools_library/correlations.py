@@ -27,12 +27,13 @@ MAX_MATRIX = 40
 
 @tool
 def correlation(path: str, column1: str, column2: str, method: str = "pearson") -> dict[str, Any]:
-    """Measure how two columns of a CSV file are correlated (Pearson, Spearman or Kendall), with the p-value.
+    """Correlation coefficient of two columns of a table (Pearson, Spearman or Kendall), with the p-value: how strongly
+    and significantly two variables are related.
 
     Only rows with a number in both columns count.
 
     Args:
-        path: The CSV or TSV file.
+        path: The table: a CSV, TSV, Excel or Parquet file.
         column1: The first column.
         column2: The second column.
         method: "pearson" (linear), "spearman" (ranks) or "kendall" (tau-b).

@@ -13,12 +13,12 @@ MAX_NUMBERS = 10_000
 
 
 @tool
-def describe_numbers(numbers: list[str]) -> dict[str, Any]:
+def describe_numbers(numbers: list[float]) -> dict[str, Any]:
     """Descriptive statistics of a list of numbers: mean, median, mode, variance, standard deviation, range, quartiles,
     interquartile range, geometric and harmonic mean, skewness.
 
     Args:
-        numbers: The numbers, for example ["2", "4", "4", "5"].
+        numbers: The numbers, for example [2, 4, 4, 5].
 
     Returns:
         count, sum, mean, median, modes (empty when all occur equally often), minimum, maximum, range, variance_sample,
@@ -26,13 +26,13 @@ def describe_numbers(numbers: list[str]) -> dict[str, Any]:
         iqr, geometric_mean, harmonic_mean (null unless all are positive), skewness_population.
 
     Raises:
-        ToolError: No numbers, too many, or an entry that is none.
+        ToolError: No numbers, too many, or one that is not finite.
     """
     import statistics
 
-    values = sorted(_number(text) for text in numbers)
-    if not 1 <= len(values) <= MAX_NUMBERS:
-        raise ToolError(f"numbers must hold 1 to {MAX_NUMBERS} numbers, not {len(values)}")
+    values = sorted(map(float, numbers))
+    if not 1 <= len(values) <= MAX_NUMBERS or not all(map(math.isfinite, values)):
+        raise ToolError(f"numbers must hold 1 to {MAX_NUMBERS} finite numbers; it holds {len(values)}")
     mean, population = statistics.fmean(values), statistics.pvariance(values)
     sample = statistics.variance(values) if len(values) > 1 else math.nan
     modes = statistics.multimode(values)
@@ -185,13 +185,3 @@ def _quantile(values: list[float], share: float) -> float:
     low = math.floor(place)
     high = min(low + 1, len(values) - 1)
     return values[low] + (values[high] - values[low]) * (place - low)
-
-
-def _number(text: str) -> float:
-    try:
-        number = float(text.replace(",", "")) if text.count(",") else float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ToolError(f"{text!r} is not a finite number")
-    return number

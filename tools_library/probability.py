@@ -7,6 +7,7 @@ from typing import Any
 
 from captain.errors import ToolError
 from captain.tools import tool
+from tools_library.samples import finite
 from tools_library.tables import one_of, rounded
 
 # name: scipy's name, the parameters in the order they are given, and how scipy takes them
@@ -31,7 +32,7 @@ _DISCRETE = ("binomial", "poisson", "geometric", "negative_binomial", "hypergeom
 
 
 @tool
-def distribution_probability(distribution: str, parameters: list[str], x: float, upto: str = "") -> dict[str, Any]:
+def distribution_probability(distribution: str, parameters: list[float], x: float, upto: str = "") -> dict[str, Any]:
     """Probability of a value or a range under a distribution: normal, Student t, chi-square, F, binomial, Poisson,
     exponential, geometric, hypergeometric and others; density (pdf, pmf), cdf, tail.
 
@@ -62,7 +63,7 @@ def distribution_probability(distribution: str, parameters: list[str], x: float,
         "above": rounded(frozen.sf(x)),
     }
     if upto.strip():
-        high = _number(upto, "upto")
+        high = finite(upto, "upto")
         if high < x:
             raise ToolError(f"upto must not be below x: {high:g} < {x:g}")
         below = frozen.cdf(math.ceil(x) - 1) if discrete else frozen.cdf(x)
@@ -71,13 +72,13 @@ def distribution_probability(distribution: str, parameters: list[str], x: float,
 
 
 @tool
-def distribution_quantile(distribution: str, parameters: list[str], probability: float) -> dict[str, float | None]:
+def distribution_quantile(distribution: str, parameters: list[float], probability: float) -> dict[str, float | None]:
     """Quantile, percentile or critical value of a distribution (inverse cdf, z, t, chi-square or F table): the value
     below which a given probability lies, also for two-sided tests.
 
     Args:
         distribution: As for distribution_probability: "normal", "t", "chi2", "f", "binomial", "poisson" and so on.
-        parameters: In the same order, for example ["0", "1"] for the standard normal distribution, ["10"] for t.
+        parameters: In the same order, for example [0, 1] for the standard normal distribution, [10] for t.
         probability: Between 0 and 1, for example 0.95.
 
     Returns:
@@ -99,14 +100,14 @@ def distribution_quantile(distribution: str, parameters: list[str], probability:
 
 
 @tool
-def bayes_rule(priors: list[str], likelihoods: list[str], names: list[str] = []) -> dict[str, Any]:
+def bayes_rule(priors: list[float], likelihoods: list[float], names: list[str] = []) -> dict[str, Any]:
     """Bayes' theorem: posterior probabilities of hypotheses from priors and likelihoods, such as the chance of a
     disease after a positive test (prevalence, sensitivity, false positives); total probability.
 
     Args:
-        priors: Probability of each hypothesis before, adding up to 1, for example ["0.01", "0.99"]. A single one p
+        priors: Probability of each hypothesis before, adding up to 1, for example [0.01, 0.99]. A single one p
             stands for p and 1 - p.
-        likelihoods: Probability of what was observed under each hypothesis, for example ["0.9", "0.05"].
+        likelihoods: Probability of what was observed under each hypothesis, for example [0.9, 0.05].
         names: Names of the hypotheses; empty for 1, 2, 3 ...
 
     Returns:
@@ -115,8 +116,9 @@ def bayes_rule(priors: list[str], likelihoods: list[str], names: list[str] = [])
     Raises:
         ToolError: A number is no probability, the priors do not add up to 1, or the lists differ in length.
     """
-    before = [_probability(text, "each of priors") for text in priors]
-    given = [_probability(text, "each of likelihoods") for text in likelihoods]
+    before, given = list(priors), list(likelihoods)
+    if stray := [value for value in (*before, *given) if not 0 <= value <= 1]:
+        raise ToolError(f"priors and likelihoods must be probabilities from 0 to 1, not {stray[0]:g}")
     if len(before) == 1 and len(given) == 2:
         before.append(1 - before[0])
     labels = names or [str(number) for number in range(1, len(before) + 1)]
@@ -133,7 +135,7 @@ def bayes_rule(priors: list[str], likelihoods: list[str], names: list[str] = [])
     return {"evidence": rounded(evidence), "posteriors": dict(zip(labels, shares, strict=True))}
 
 
-def _frozen(distribution: str, parameters: list[str]) -> Any:
+def _frozen(distribution: str, parameters: list[float]) -> Any:
     """The distribution with its parameters.
 
     Raises:
@@ -146,7 +148,7 @@ def _frozen(distribution: str, parameters: list[str]) -> Any:
     scipy_name, wanted = _DISTRIBUTIONS[name]
     if len(parameters) != len(wanted):
         raise ToolError(f"{name!r} takes {len(wanted)} parameters ({', '.join(wanted)}), not {len(parameters)}")
-    values = [_number(text, what) for text, what in zip(parameters, wanted, strict=True)]
+    values = [float(parameter) for parameter in parameters]
     shaped: Any = getattr(stats, scipy_name)
     match name:
         case "exponential" if values[0] > 0:
@@ -169,21 +171,3 @@ def _frozen(distribution: str, parameters: list[str]) -> Any:
         given = ", ".join(f"{what} {value:g}" for what, value in zip(wanted, values, strict=True))
         raise ToolError(f"there is no {name} distribution with {given}")
     return frozen
-
-
-def _number(text: str, what: str) -> float:
-    try:
-        over, slash, under = str(text).partition("/")
-        value = float(over) / float(under) if slash else float(over)
-    except (ValueError, ZeroDivisionError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise ToolError(f"{what} must be a number, not {text!r}")
-    return value
-
-
-def _probability(text: str, what: str) -> float:
-    value = _number(text.rstrip("% "), what) / (100 if text.strip().endswith("%") else 1)
-    if not 0 <= value <= 1:
-        raise ToolError(f"{what} must be a probability from 0 to 1, not {text!r}")
-    return value

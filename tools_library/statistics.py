@@ -17,14 +17,14 @@ MAX_COLUMNS = 60
 
 @tool
 def describe_column(path: str, column: str) -> dict[str, Any]:
-    """Describe one column of a CSV file: count, missing cells, mean, median, standard deviation, quartiles, minimum,
-    maximum, skewness and kurtosis; for a text column the distinct and most common values.
+    """Summary statistics of one column of a table: count, missing cells, mean, median, standard deviation, quartiles,
+    minimum, maximum, skewness and kurtosis; for a text column the distinct and most common values.
 
     Missing cells (empty, NaN, infinite) and cells with text are left out and counted. A value that is not defined, such
     as the standard deviation of one number, is null. Quartiles interpolate linearly.
 
     Args:
-        path: The CSV or TSV file.
+        path: The table: a CSV, TSV, Excel or Parquet file.
         column: The name of the column.
 
     Returns:
