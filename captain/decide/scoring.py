@@ -43,6 +43,30 @@ async def score_options(client: ChatCompletionClient, prompts: Sequence[str], te
     return known if len(known) == len(scores) else None
 
 
+async def score_continuations(client: ChatCompletionClient, prompt: str, texts: Sequence[str]) -> list[float] | None:
+    """Scores texts by how likely a model goes on with each after one prompt.
+
+    One after the other, so that the endpoint reads the prompt once and keeps it.
+
+    Args:
+        client: A client; one that offers `Likelihood` can score.
+        prompt: What comes before, raw.
+        texts: What may follow; begin each with a space where it follows a word.
+
+    Returns:
+        A log-likelihood (0 or below) per text, or None where the endpoint cannot tell.
+    """
+    if not isinstance(client, Likelihood):
+        return None
+    scores: list[float] = []
+    for text in texts:
+        score = await client.loglikelihood(prompt, text)
+        if score is None:
+            return None
+        scores.append(score)
+    return scores
+
+
 @dataclass(frozen=True)
 class Choice:
     """What was chosen, and by how clear a vote."""
