@@ -21,6 +21,21 @@ def test_a_computed_answer_is_solved_on_what_programs_printed(tmp_path: Path) ->
     assert result.usage.usd == 0.0 and result.usage.calls >= 2
 
 
+def test_a_recorded_run_is_replayed_with_the_network_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"model": "embedded_small", "runs_dir": str(tmp_path), "library.user_dir": str(tmp_path / "library")}
+    recorded = Captain(settings).solve("What is 17 * 23? Compute it.")
+
+    def no_network(*_: object) -> None:
+        raise OSError("the network is off")
+
+    monkeypatch.setattr("socket.socket.connect", no_network)
+    monkeypatch.setattr("socket.socket.bind", no_network)
+    replayed = Captain.replay(recorded.run_dir or "")
+    assert replayed.model_dump(exclude={"usage"}) == recorded.model_dump(exclude={"usage"})
+    assert replayed.usage.calls == recorded.usage.calls > 0
+
+
+
 def test_a_plain_question_needs_no_team(tmp_path: Path) -> None:
     settings = {"model": "embedded", "runs_dir": str(tmp_path), "library.user_dir": str(tmp_path / "library")}
     result = Captain(settings).solve("What is the capital of Canada?")
