@@ -33,7 +33,10 @@ class Brief:
     @property
     def file_names(self) -> str:
         """The files by name, for the planner."""
-        return f"\n\nFiles: {', '.join(self.names)}" if self.names else ""
+        names = ", ".join(self.names)
+        if not all(re.fullmatch(r"[\w.+-]{1,60}", name) for name in self.names):
+            names = as_data(names, "the files")  # a name may be a whole sentence
+        return f"\n\nFiles: {names}" if self.names else ""
 
     @property
     def tables(self) -> bool:

@@ -14,6 +14,7 @@ from captain.events import Event
 from captain.results import Result
 from captain.tracing import span, tracing
 from captain.tree import Tree, current_tree
+from captain.trust import marking
 from captain.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Captain:
         )
         token = current_tree.set(tree)
         try:
-            with on_branch(branch):
+            with on_branch(branch), marking(self.config.approval.mark_untrusted):
                 result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         finally:
             current_tree.reset(token)
@@ -186,10 +187,10 @@ class Captain:
         listener: Callable[[Event], None] | None,
     ) -> Result:
         """Solves at the root; however it ends, the run's folder says so."""
-        token = current_tree.set(tree)
+        token, marked = current_tree.set(tree), self.config.approval.mark_untrusted
         try:
             agent = {"gen_ai.agent.name": "captain", "gen_ai.agent.id": tree.run.folder.name}
-            with tracing(self.config.telemetry), span("invoke_agent", "captain", agent):
+            with tracing(self.config.telemetry), span("invoke_agent", "captain", agent), marking(marked):
                 result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         except BaseException as error:
             interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
@@ -296,8 +297,10 @@ class Captain:
         executor = self._executor(tree, reporter)
         library = cast("Library", RecordedLibrary(self.library, recording))
         factories = FactorySeats(self.config, library, router.client, tree.run.work, task)
+        effects = Effects.of(tree, self.config.approval, reporter)
         own, run = self._own_members(), tree.run.folder.name
         casting = Casting(self.config, library, router.client, router.spec, recording, own, self._teams, factories, run)
+        casting.tainted = effects.is_tainted
         around = Surroundings(
             config=self.config,
             brief=brief,
@@ -308,9 +311,7 @@ class Captain:
             clients=router.client,
             specs=router.spec,
             spending=tree.spending,
-            effects=Effects(
-                self.config.approval, tree.run.work, recording, tree.spending, reporter, tree.approver, tree.tainted
-            ),
+            effects=effects,
         )
         try:
             if executor is not None:

@@ -26,7 +26,7 @@ from captain.results import Record
 from captain.seating import Seat
 from captain.team_record import describe_seat, seat_from
 from captain.tools import ToolSpec
-from captain.trust import as_data
+from captain.trust import as_data, with_note
 from captain.writing import Writer, unique_name
 
 CHECKER = Role(
@@ -100,6 +100,7 @@ class Casting:
         cache: teams of earlier subtasks, by what they were asked for.
         factories: makes the experts of the kind `factory`.
         run: the name of the run, which written experts keep.
+        tainted: whether untrusted text may have come into the plan; experts written for it are not kept.
     """
 
     config: CaptainConfig
@@ -111,6 +112,7 @@ class Casting:
     cache: dict[str, Cast] = field(default_factory=dict)
     factories: FactorySeats | None = None
     run: str = ""
+    tainted: Callable[[], bool] = lambda: False
     branch: str = field(default_factory=current_branch)
     _known: set[str] = field(default_factory=set)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
@@ -230,7 +232,10 @@ class Casting:
         prompt = load_prompt("choose_experts", goal=subtask.goal[:600], roles=listing)
         fallback = _Choices(choices=[1] * len(open_places))
         decision = await decide(
-            self.clients("selector"), [UserMessage(content=prompt, source="user")], _Choices, fallback=fallback
+            self.clients("selector"),
+            [UserMessage(content=with_note(prompt), source="user")],
+            _Choices,
+            fallback=fallback,
         )
         for place, number in zip(open_places, decision.value.choices, strict=False):
             if not 0 < number <= len(place.hits) or place.hits[number - 1].item.name in taken:
@@ -250,7 +255,11 @@ class Casting:
         """Writes the experts for all roles that nobody fits, in one call, and keeps them in the user's library."""
         if not gaps:
             return
-        writer = Writer(self.config, self.library, self.clients("writer"), spec=self.specs("writer"), run=self.run)
+        config = self.config
+        if self.tainted():  # what a stranger may have had a say in must not serve in later tasks
+            library = config.library.model_copy(update={"keep_written": False})
+            config = config.model_copy(update={"library": library})
+        writer = Writer(config, self.library, self.clients("writer"), spec=self.specs("writer"), run=self.run)
         written = await writer.write([gap.role for gap in gaps], taken)
         for gap, new in zip(gaps, written, strict=True):
             gap.profile, gap.reason = new.profile, new.reason

@@ -19,6 +19,7 @@ from autogen_core.code_executor import CodeBlock
 
 from captain.decide.reading import read_code_blocks, read_final_answer
 from captain.evidence import find_passage, largest_agreement, printed_constants
+from captain.trust import as_data
 from captain.wanted import Wanted
 
 Basis = Literal["examples", "executed", "tool", "said"]
@@ -105,6 +106,13 @@ class ChatState:
 def text_of(message: BaseChatMessage) -> str:
     """The text of a message, whatever its kind."""
     return message.content if isinstance(message, TextMessage) else message.to_text()
+
+
+def heard(message: BaseChatMessage) -> BaseChatMessage:
+    """A message as other members hear it: one that only repeats what tools returned is data."""
+    if not isinstance(message, ToolCallSummaryMessage):
+        return message
+    return message.model_copy(update={"content": as_data(message.content, f"the tools that {message.source} called")})
 
 
 def programs_in(text: str) -> list[CodeBlock]:

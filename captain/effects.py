@@ -22,6 +22,8 @@ from captain.reporting import Reporter
 from captain.results import Record
 from captain.tools import ToolSpec
 from captain.tracing import span
+from captain.tree import Tree
+from captain.trust import as_data
 
 
 class ApprovalRequest(Record):
@@ -70,6 +72,11 @@ class Effects:
     tainted: set[str] = field(default_factory=set)
     """Branches in whose chats untrusted text stands."""
 
+    @classmethod
+    def of(cls, tree: Tree, config: ApprovalConfig, reporter: Reporter) -> Effects:
+        """The effects of one Captain in a tree."""
+        return cls(config, tree.run.work, tree.recording, tree.spending, reporter, tree.approver, tree.tainted)
+
     def bind(self, spec: ToolSpec, *, fault: Fault) -> BaseTool[Any, Any]:
         """Makes a tool callable by a member of a team.
 
@@ -99,6 +106,18 @@ class Effects:
         """Whether untrusted text stands in the chat of a branch (the running one when absent), or of one around it."""
         here = current_branch() if branch is None else branch
         return any(here == one or here.startswith(f"{one}/") or not one for one in self.tainted)
+
+    def taint_by(self, branch: str) -> None:
+        """Notes that what comes next is made from the work on a branch, untrusted text included."""
+        if self.is_tainted(branch) or any(one.startswith(f"{branch}/") for one in self.tainted):
+            self.taint()
+
+    def shown(self, text: str, source: str) -> str:
+        """A text that was made in the running branch, or from its chat, as the next reader sees it.
+
+        It stands between marks where untrusted text may have come into it.
+        """
+        return as_data(text, source) if text and self.is_tainted() else text
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         """A person's decision, asked for once and then on record.

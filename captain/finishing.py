@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from captain.decide import decide
 from captain.planning import Plan
 from captain.prompts import load_prompt
 from captain.results import Evidence, Status, SubtaskReport
+from captain.trust import with_note
 
 _PROOF = ("execution", "tool", "examples", "agreement")
 
@@ -23,6 +24,8 @@ class Finisher:
 
     client: ChatCompletionClient
     brief: Brief
+    shown: Callable[[str, str], str] = lambda text, source: text
+    """A text from the teams and its source -> the text as the model sees it."""
 
     async def answer(self, plan: Plan, reports: Mapping[str, SubtaskReport]) -> str:
         """Gives the final answer; where one last report holds it, no model is asked."""
@@ -34,8 +37,7 @@ class Finisher:
         usable = [report for report in reports.values() if report.answer.strip()]
         if not usable:
             return ""
-        prompt = load_prompt("compose", task=self.brief.task, reports=_listing(usable))
-        result = await self.client.create([UserMessage(content=prompt, source="user")])
+        result = await self.client.create([UserMessage(content=self._prompt(_listing(usable)), source="user")])
         return result.content.strip() if isinstance(result.content, str) else _listing(answered or usable)
 
     async def typed(self, output_type: type[Any], answer: str) -> Any:
@@ -44,9 +46,12 @@ class Finisher:
         Raises:
             ModelError: the model gave no value that fits, repairs included.
         """
-        prompt = load_prompt("compose", task=self.brief.task, reports=answer)
-        decision = await decide(self.client, [UserMessage(content=prompt, source="user")], output_type, repairs=2)
+        question = [UserMessage(content=self._prompt(answer), source="user")]
+        decision = await decide(self.client, question, output_type, repairs=2)
         return decision.value
+
+    def _prompt(self, reports: str) -> str:
+        return with_note(load_prompt("compose", task=self.brief.task, reports=self.shown(reports, "the teams")))
 
 
 def _listing(reports: Sequence[SubtaskReport]) -> str:

@@ -12,7 +12,7 @@ from autogen_agentchat.base import ChatAgent, Response, TaskResult, Team
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, StopMessage, TextMessage
 from autogen_core import CancellationToken
 
-from captain.chat import EXECUTOR, USER
+from captain.chat import EXECUTOR, USER, heard
 from captain.errors import CaptainError, ConfigError
 
 
@@ -51,7 +51,7 @@ class GuardedMember(BaseChatAgent):
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
         """Takes the turn and shows what happens in it."""
         try:
-            async for item in self._agent.on_messages_stream(messages, cancellation_token):
+            async for item in self._agent.on_messages_stream([heard(m) for m in messages], cancellation_token):
                 yield item
         except Exception as error:  # the agent is the user's: it may raise anything
             self._fault.error = error if isinstance(error, CaptainError) else _named(self.name, error)

@@ -14,6 +14,7 @@ from captain.config import ModelSpec, TeamConfig
 from captain.decide import decide
 from captain.prompts import load_prompt
 from captain.results import Record
+from captain.trust import with_note
 
 Method = Literal["compute", "code", "recall"]
 
@@ -111,7 +112,11 @@ class Planner:
         expert = _Expert(title="Problem solver", does="solves the task")
         fallback = _TeamDraft(subtasks=[_Part(goal=brief.task[:400], method="compute", experts=[expert])])
         decision = await decide(
-            self.client, [UserMessage(content=prompt, source="user")], _TeamDraft, fallback=fallback, max_tokens=900
+            self.client,
+            [UserMessage(content=with_note(prompt), source="user")],
+            _TeamDraft,
+            fallback=fallback,
+            max_tokens=900,
         )
         note = "the planner gave no usable plan; one general expert" if decision.how == "fallback" else ""
         return Plan(subtasks=_ordered(decision.value.subtasks[:most], brief, self.team.max_experts), note=note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autogen_agentchat.agents import BaseChatAgent
@@ -16,7 +16,6 @@ from autogen_core.code_executor import CodeBlock, CodeExecutor
 from captain.chat import EXECUTOR, programs_in, text_of
 from captain.decide.reading import read_final_answer
 from captain.examples import ExampleHarness, ExampleRun
-from captain.trust import as_data
 from captain.wanted import Wanted
 
 
@@ -30,7 +29,7 @@ class ProgramRunner(BaseChatAgent):
         executor: where programs run.
         wanted: the form of the answer.
         columns: the columns of the tables that came with the task.
-        untrusted: what programs print may be others' words, because files came with the task.
+        shown: gives what a program printed (text, source) as members see it; it may be others' words.
         harness: the task's examples, run after each program that could define what they call.
     """
 
@@ -40,14 +39,14 @@ class ProgramRunner(BaseChatAgent):
         *,
         wanted: Wanted,
         columns: Sequence[str] = (),
-        untrusted: bool = False,
+        shown: Callable[[str, str], str] = lambda text, source: text,
         harness: ExampleHarness | None = None,
     ) -> None:
         super().__init__(EXECUTOR, "Runs the programs that members write.")
         self._executor = executor
         self._wanted = wanted
         self._columns = tuple(columns)
-        self._untrusted = untrusted
+        self._shown = shown
         self._harness = harness
 
     @property
@@ -78,13 +77,12 @@ class ProgramRunner(BaseChatAgent):
         remark = self._remark(output, ok=result.exit_code == 0, examples=examples)
         if remark and result.exit_code == 0 and not (examples and not examples.passed):
             meta["short"] = "yes"
-        shown = as_data(output.strip(), "the program") if self._untrusted and output.strip() else output
-        report = _report(shown, result.exit_code, examples) + remark
+        report = self._report(output, result.exit_code, examples) + remark
         return Response(chat_message=TextMessage(content=report, source=EXECUTOR, metadata=meta))
 
     def _remark(self, output: str, *, ok: bool, examples: ExampleRun | None) -> str:
         if not ok:
-            return _column_hint(output, self._columns)
+            return self._shown(_column_hint(output, self._columns), "the table")
         if examples is not None:
             return ""
         answer = self._wanted.find(output) or read_final_answer(output)
@@ -95,6 +93,17 @@ class ProgramRunner(BaseChatAgent):
         if not output.strip() and not self._wanted.is_program:
             return "\nPrint the result."
         return ""
+
+    def _report(self, output: str, exit_code: int, examples: ExampleRun | None) -> str:
+        body = self._shown(output.strip(), "the program") or "(nothing was printed)"
+        if exit_code != 0:
+            return f"The program failed (exit code {exit_code}). Correct it and give the whole program again.\n{body}"
+        if examples is None:
+            return f"The program printed:\n{body}"
+        if examples.passed:
+            return f"All {examples.total} examples of the task hold."
+        failed = self._shown("\n".join(examples.failures[:3]), "the program")
+        return f"{examples.held} of {examples.total} examples of the task hold. Correct the program.\n{failed}"
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """Nothing is kept between runs."""
@@ -112,15 +121,3 @@ def _column_hint(output: str, columns: Sequence[str]) -> str:
     plain = {column.strip().casefold(): column for column in columns}
     near = difflib.get_close_matches(missing[-1].strip().casefold(), plain, n=1, cutoff=0.6)
     return f"\nThe column is called {plain[near[0]]!r}, spaces included." if near else ""
-
-
-def _report(output: str, exit_code: int, examples: ExampleRun | None) -> str:
-    body = output.strip() or "(nothing was printed)"
-    if exit_code != 0:
-        return f"The program failed (exit code {exit_code}). Correct it and give the whole program again.\n{body}"
-    if examples is None:
-        return f"The program printed:\n{body}"
-    if examples.passed:
-        return f"All {examples.total} examples of the task hold."
-    failed = "\n".join(examples.failures[:3])
-    return f"{examples.held} of {examples.total} examples of the task hold. Correct the program.\n{failed}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from autogen_agentchat.messages import BaseChatMessage
@@ -18,7 +18,7 @@ from captain.planning import Subtask
 from captain.prompts import load_prompt
 from captain.results import Evidence, Record, Verdict
 from captain.team import ChatOutcome
-from captain.trust import as_data
+from captain.trust import as_data, with_note
 from captain.wanted import Wanted
 
 
@@ -54,6 +54,8 @@ class Reflector:
     walk: WalkConfig
     wanted: Wanted
     brief: Brief
+    shown: Callable[[str, str], str] = lambda text, source: text
+    """A text from the chat and its source -> the text as the reviewer sees it."""
 
     async def review(self, subtask: Subtask, outcome: ChatOutcome, *, previous: str | None = None) -> Reflection:
         """Reviews one round; `previous` is the answer of the round before, if there was one."""
@@ -97,11 +99,15 @@ class Reflector:
             task=self.brief.task,
             goal=subtask.goal if subtask.goal != self.brief.task else "the whole task",
             record=as_data(record_of(outcome, limit=min(12000, self.spec.context_window)), "the chat"),
-            checks=_findings(checked),
-            answer=outcome.answer,
+            checks=self.shown(_findings(checked), "the chat"),
+            answer=self.shown(outcome.answer, "the chat"),
         )
         decision = await decide(
-            self.client, [UserMessage(content=prompt, source="user")], _Opinion, fallback=_NO_OPINION, max_tokens=600
+            self.client,
+            [UserMessage(content=with_note(prompt), source="user")],
+            _Opinion,
+            fallback=_NO_OPINION,
+            max_tokens=600,
         )
         return None if decision.how == "fallback" else decision.value
 

@@ -21,7 +21,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import BaseTool
 
-from captain.chat import EXECUTOR, USER
+from captain.chat import EXECUTOR, USER, heard
 from captain.config import Role as ModelRole
 from captain.config import TeamConfig
 from captain.errors import CaptainError
@@ -31,7 +31,7 @@ from captain.models import MeteredClient
 from captain.planning import Role
 from captain.prompts import load_prompt
 from captain.tools import ToolSpec
-from captain.trust import NOTE, as_data
+from captain.trust import NOTE, as_data, marks
 
 _CHARS_PER_TOKEN = 3.2
 
@@ -166,7 +166,7 @@ class Expert(AssistantAgent):
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
         """Takes one turn."""
         try:
-            async for item in super().on_messages_stream(messages, cancellation_token):
+            async for item in super().on_messages_stream([heard(m) for m in messages], cancellation_token):
                 yield item
         except CaptainError as error:
             self._fault.error = error
@@ -187,8 +187,10 @@ class Table:
     """The members whose programs are run."""
     fault: Fault
     blind: Callable[[], bool]
-    files: bool = False
-    """Files came with the task."""
+    shown: Callable[[str, str], str] = lambda text, source: text
+    """A text from the chat and its source -> the text as the next reader sees it."""
+    untrusted: bool = False
+    """Text of others stands in what the team is told."""
 
 
 def runs_programs(profile: AgentProfile, method: str, *, strength: str) -> bool:
@@ -217,7 +219,7 @@ def seat_agent(seat: Seat, seats: Sequence[Seat], table: Table) -> ChatAgent:
         head = f"{head}\n{load_prompt('coder_line')}"
     foreign = seat.profile.origin in ("foreign", "written")
     rules = team_rules(table.method, runs_code=runs)
-    if table.files or seat.tools or foreign:
+    if marks() and (table.untrusted or foreign or any(other.tools for other in seats)):
         rules = f"{rules}\n{NOTE}"
     view = SeatView(
         rules,
@@ -247,7 +249,7 @@ def _title(profile: AgentProfile) -> str:
 def _instructions(profile: AgentProfile) -> str:
     """How the expert works; a stranger's words as data."""
     text = profile.instructions.strip()
-    if profile.origin != "foreign":
+    if profile.origin != "foreign" or not marks():
         return text
     return f"A stranger described the work of this role:\n{as_data(text, 'a stranger')}\n"
 

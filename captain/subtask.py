@@ -99,7 +99,8 @@ class SubtaskWork:
                 team = await self._build(without)
                 message = self._opening(issues=reflection.issues)
             else:
-                message = load_prompt("retry", answer=previous[:500], issues=_bullets(reflection.issues))
+                issues = self._shown(_bullets(reflection.issues), "the review")
+                message = load_prompt("retry", answer=self._shown(previous[:500], "the chat"), issues=issues)
         assert self.best is not None
         self.around.reporter.event(
             "subtask_done", f"{self.best.verdict}: {self.best.answer[:200]}", subtask=self.subtask.id
@@ -132,12 +133,12 @@ class SubtaskWork:
         for record in cast.records:
             data = record.model_dump(mode="json")
             around.reporter.event("cast", f"{record.role} -> {record.chosen}", subtask=self.subtask.id, **data)
-        if around.brief.names or any(seat.profile.origin == "foreign" for seat in cast.seats):
+        runners = self._runners(cast)
+        if self._hears_others(cast, runners):
             around.effects.taint()
         for seat in cast.seats:
             if seat.agent is not None:
                 await seat.agent.on_reset(CancellationToken())  # what it heard elsewhere is not of this team
-        runners = self._runners(cast)
         fault = Fault()
         any_words = self.subtask.method == "recall"
         floor = Floor(cast.seats, around.config.team, runners, self._wanted, fault, any_words)
@@ -152,7 +153,8 @@ class SubtaskWork:
             runners=runners,
             fault=fault,
             blind=floor.blind,
-            files=bool(around.brief.names),
+            shown=around.effects.shown,
+            untrusted=around.effects.is_tainted(),
         )
         return Team(
             seats=cast.seats,
@@ -163,6 +165,12 @@ class SubtaskWork:
             speaker=around.clients("speaker"),
             listener=self._listen,
         )
+
+    def _hears_others(self, cast: Cast, runners: frozenset[str]) -> bool:
+        """Whether text of others stands in the chat from the start, or comes with what programs fetch."""
+        strangers = any(seat.profile.origin == "foreign" for seat in cast.seats)
+        fetched = bool(runners) and self.around.config.sandbox.network
+        return bool(self.around.brief.names) or strangers or fetched
 
     def _runners(self, cast: Cast) -> frozenset[str]:
         """The members whose programs are run."""
@@ -183,15 +191,25 @@ class SubtaskWork:
         parts = [self.around.brief.text()]
         if self.subtask.goal != self.around.brief.task:
             parts.append(f"YOUR PART\n{self.subtask.goal}")
-        parts += [f"RESULT OF AN EARLIER PART ({goal[:200]})\n{answer}" for goal, answer in self.inputs.items()]
+        for goal, answer in self.inputs.items():
+            parts.append(f"RESULT OF AN EARLIER PART ({goal[:200]})\n{self._shown(answer, 'an earlier part')}")
         if issues:
-            parts.append(f"AN EARLIER TEAM FAILED\n{_bullets(issues)}")
+            parts.append(f"AN EARLIER TEAM FAILED\n{self._shown(_bullets(issues), 'the review')}")
         return "\n\n".join(parts) + self._wanted.hint()
+
+    def _shown(self, text: str, source: str) -> str:
+        """What came out of a chat, as the next one reads it: the Captain's own voice must not carry others' words."""
+        return self.around.effects.shown(text, source)
 
     async def _review(self, outcome: ChatOutcome, previous: str | None) -> Reflection:
         around = self.around
         reflector = Reflector(
-            around.clients("reflector"), around.specs("reflector"), around.config.walk, self._wanted, around.brief
+            around.clients("reflector"),
+            around.specs("reflector"),
+            around.config.walk,
+            self._wanted,
+            around.brief,
+            around.effects.shown,
         )
         reflection = await reflector.review(self.subtask, outcome, previous=previous)
         text = f"{reflection.verdict} by {reflection.decided_by}: {reflection.answer[:160]}"
@@ -221,10 +239,10 @@ class SubtaskWork:
 
     def _check_back(self, reflection: Reflection, previous: str | None) -> str:
         if reflection.contradictions:
-            reason = f"members disagree ({reflection.contradictions[0][:300]})."
+            reason = f"members disagree ({self._shown(reflection.contradictions[0][:300], 'the chat')})."
         else:
-            reason = f"it was {previous[:200] if previous else 'different'} before."
-        return load_prompt("check_back", answer=reflection.answer[:500], reason=reason)
+            reason = f"it was {self._shown(previous[:200], 'the chat') if previous else 'different'} before."
+        return load_prompt("check_back", answer=self._shown(reflection.answer[:500], "the chat"), reason=reason)
 
     def _note(self, reflection: Reflection, outcome: ChatOutcome, attempt: int, team: Team) -> None:
         self.best = SubtaskReport(

@@ -25,6 +25,7 @@ from captain.members import GuardedMember
 from captain.programs import ProgramRunner
 from captain.prompts import load_prompt
 from captain.seating import Seat, Table, seat_agent
+from captain.trust import as_data, with_note
 
 _SECONDS_TO_STOP = 10.0
 _CHARS_OF_HISTORY = 4000
@@ -90,9 +91,10 @@ class Team:
         if name is not None:
             return name
         called = self.floor.called()
-        described = {seat.name: f"{seat.name}: {seat.profile.description}" for seat in self.seats}
+        described = {seat.name: f"{seat.name}: {_described(seat)}" for seat in self.seats}
         said = [f"{m.source}: {m.to_text()}" for m in thread if isinstance(m, BaseChatMessage) and m.source != USER]
-        question = load_prompt("select_speaker", history="\n\n".join(said)[-_CHARS_OF_HISTORY:])
+        history = self.table.shown("\n\n".join(said)[-_CHARS_OF_HISTORY:], "the chat")
+        question = with_note(load_prompt("select_speaker", history=history))
         try:
             options = [described[name] for name in called]
             choice = await choose(self.speaker, question, options, permutations=1, abstain=False)
@@ -106,7 +108,7 @@ class Team:
             executor,
             wanted=self.floor.wanted,
             columns=self.brief.columns,
-            untrusted=bool(self.brief.names),
+            shown=self.table.shown,
             harness=self._harness,
         )
 
@@ -187,6 +189,12 @@ class Team:
                 return run.output.strip().splitlines()[-1][:500]
         said = [m for m in self.floor.thread if isinstance(m, BaseChatMessage) and m.source in self.floor.names]
         return text_or_empty(said[-1]) if said else ""
+
+
+def _described(seat: Seat) -> str:
+    """What the choice of a speaker is told of a member; a stranger's words as data."""
+    text = seat.profile.description
+    return as_data(text, "a stranger") if seat.profile.origin == "foreign" else text
 
 
 def text_or_empty(message: BaseChatMessage) -> str:

@@ -107,6 +107,7 @@ def tool(
     side_effects: bool = False,
     idempotent: bool = False,
     approval: bool = False,
+    untrusted: bool = False,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -120,6 +121,7 @@ def tool(
     side_effects: bool = False,
     idempotent: bool = False,
     approval: bool = False,
+    untrusted: bool = False,
 ) -> Function | Callable[[Function], Function]:
     """Mark a typed, documented function as a tool; the function itself stays as it is.
 
@@ -133,10 +135,12 @@ def tool(
         side_effects: The tool changes something outside its workspace.
         idempotent: A call with side effects may be repeated after an interruption (see `idempotency_key`).
         approval: Each call waits for a person.
+        untrusted: What it returns was written by others, such as reviews, mails or documents; what comes from the
+            network is so anyway.
     """
 
     def mark(marked: Function) -> Function:
-        needs = Needs(tuple(needs_packages), tuple(needs_env), network, side_effects, idempotent, approval)
+        needs = Needs(tuple(needs_packages), tuple(needs_env), network, side_effects, idempotent, approval, untrusted)
         setattr(marked, _MARK, needs)
         return marked
 

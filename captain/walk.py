@@ -62,11 +62,14 @@ class Walk:
             self._works.clear()
             self.reports.clear()
             self._tell(self.plan)
-            await self._work_through(self.plan, below(current_branch(), f"plan{attempt + 1}"))
+            branch = below(current_branch(), f"plan{attempt + 1}")
+            await self._work_through(self.plan, branch)
+            around.effects.taint_by(branch)  # the answer, or a new plan, is made from its reports
             wrong = [report for report in self.reports.values() if report.verdict == "replan"]
             if not wrong or attempt == around.config.walk.max_replans:
                 break
-            failures = "\n".join(f"- {r.goal[:200]}: {'; '.join(r.issues) or 'wrongly cut'}" for r in wrong)
+            reasons = "\n".join(f"- {r.goal[:200]}: {'; '.join(r.issues) or 'wrongly cut'}" for r in wrong)
+            failures = around.effects.shown(reasons, "the teams")
         assert self.plan is not None
         return await self._finish(self.plan)
 
@@ -116,7 +119,7 @@ class Walk:
                     raise error
 
     async def _finish(self, plan: Plan) -> Result:
-        finisher = Finisher(self.around.clients("planner"), self.around.brief)
+        finisher = Finisher(self.around.clients("planner"), self.around.brief, self.around.effects.shown)
         answer = await finisher.answer(plan, self.reports)
         status, reason = status_of(answer, plan, self.reports)
         output = None
