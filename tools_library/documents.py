@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from captain import ToolError, tool
 from captain.tools import resolve_path
@@ -13,7 +14,7 @@ _MOST_BYTES = 100_000_000
 
 @tool(needs_packages=("markitdown",))
 def read_document(path: str, start: int = 0) -> str:
-    """Read a document as Markdown text: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), HTML, EPUB, CSV, JSON or XML.
+    """Read a document as Markdown text: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), HTML, EPUB or XML.
 
     Tables, headings and lists are kept. A long document is read in parts.
 
@@ -67,17 +68,16 @@ def _existing(path: str) -> Path:
     return file
 
 
-def _pages(pdf: object, first: int, last: int | None) -> list[tuple[int, object]]:
-    pages = list(getattr(pdf, "pages"))  # noqa: B009  # the parser has no types
+def _pages(pdf: Any, first: int, last: int | None) -> list[tuple[int, Any]]:
+    pages = list(pdf.pages)
     end = first if last is None else last
     if not 1 <= first <= end <= len(pages):
         raise ToolError(f"pages {first} to {end} are not all there: the PDF has pages 1 to {len(pages)}")
     return [(number, pages[number - 1]) for number in range(first, end + 1)]
 
 
-def _text(page: object) -> str:
-    text = getattr(page, "extract_text")()  # noqa: B009  # the parser has no types
-    return str(text or "").strip() or "(no text on this page; it may be an image)"
+def _text(page: Any) -> str:
+    return str(page.extract_text() or "").strip() or "(no text on this page; it may be an image)"
 
 
 def _markdown_table(rows: list[list[str | None]]) -> str:

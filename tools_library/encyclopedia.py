@@ -43,7 +43,7 @@ def wikipedia_page(title: str, language: str = "en", start: int = 0) -> str:
     """
     asked = {"action": "query", "prop": "extracts", "explaintext": 1, "redirects": 1, "titles": title}
     pages = _api(language, asked).get("query", {}).get("pages", [])
-    page = pages[0] if pages else {"missing": True}
+    page: dict[str, Any] = pages[0] if pages else {"missing": True}
     if page.get("missing") or not page.get("extract"):
         raise ToolError(f"Wikipedia ({language}) has no article {title!r}; look for its title with wikipedia_search")
     source = _address(language, page["title"])

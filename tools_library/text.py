@@ -63,7 +63,7 @@ def find_pattern(pattern: str, path: str = ".", ignore_case: bool = False, limit
     Raises:
         ToolError: The pattern is wrong or takes too long, or there is no such file or folder.
     """
-    import regex  # type: ignore[import-untyped]  # it ships no types
+    import regex
 
     if not pattern:
         raise ToolError("pattern is empty; give a regular expression")

@@ -1,0 +1,150 @@
+"""Tools that check and run code; programs run in the sandbox."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from captain import ToolError, tool
+from captain.tools import resolve_path
+
+_SECONDS = 60.0
+_MOST_CHARACTERS = 200_000
+_MOST_BYTES = 50_000_000
+
+
+@tool
+def check_python(code: str = "", path: str = "") -> str:
+    """Check Python code without running it: syntax errors, undefined names, unused imports and likely bugs (lint).
+
+    Args:
+        code: The code; or leave it empty and give a path.
+        path: A Python file of the workspace.
+    """
+    text = _code_of(code, path)
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        return f"syntax error{f' in line {line}' if line else ''}: {getattr(error, 'msg', error)}"
+    found = _lint(text)
+    return found or "no problems found"
+
+
+@tool(needs_packages=("ruff",))
+def format_python(code: str) -> str:
+    """Format Python code in the usual style (line breaks, quotes, spaces), without changing what it does.
+
+    Args:
+        code: The code.
+    """
+    done = _ruff(["format", "-"], code)
+    if done.returncode:
+        raise ToolError(f"the code cannot be formatted: {done.stderr.strip()[:400]}")
+    return done.stdout
+
+
+@tool
+async def run_python(code: str) -> str:
+    """Run a Python program in the sandbox and get what it prints; it sees copies of the workspace's files.
+
+    Args:
+        code: The whole program; let it print its results.
+    """
+    return await _run([("python", code)])
+
+
+@tool
+async def run_tests(path: str = ".") -> str:
+    """Run unit tests (pytest or unittest) of the workspace in the sandbox and get the report: passed, failed, why.
+
+    Args:
+        path: A test file or folder of the workspace.
+    """
+    place = resolve_path(path)
+    if not place.exists():
+        raise ToolError(f"there is no file or folder {path!r}; list_files shows what there is")
+    relative = place.relative_to(resolve_path("."))
+    program = (
+        "import importlib.util, subprocess, sys\n"
+        f"where = {str(relative)!r}\n"
+        "pytest = importlib.util.find_spec('pytest') is not None\n"
+        "quiet = ['pytest', '-q', '--no-header', '-p', 'no:cacheprovider', where]\n"
+        "command = quiet if pytest else ['unittest', where]\n"
+        "done = subprocess.run([sys.executable, '-m', *command], capture_output=True, text=True)\n"
+        "print(done.stdout + done.stderr)\n"
+        "sys.exit(done.returncode)\n"
+    )
+    return await _run([("python", program)])
+
+
+async def _run(blocks: list[tuple[str, str]]) -> str:
+    """Runs programs in a folder of their own, into which the workspace's files are copied."""
+    from autogen_core import CancellationToken
+    from autogen_core.code_executor import CodeBlock
+
+    from captain.config import ExecutionConfig
+    from captain.execution import build_executor
+
+    with tempfile.TemporaryDirectory(prefix="captain-run-", ignore_cleanup_errors=True) as place:
+        folder = Path(place)
+        _copy_workspace(folder)
+        executor = build_executor(ExecutionConfig(timeout=_SECONDS), folder=folder)
+        await executor.start()
+        try:
+            wanted = [CodeBlock(code=code, language=language) for language, code in blocks]
+            result = await executor.execute_code_blocks(wanted, CancellationToken())
+        finally:
+            await executor.stop()
+    shown = result.output.strip() or "(nothing was printed)"
+    return shown if result.exit_code == 0 else f"failed with exit code {result.exit_code}:\n{shown}"
+
+
+def _copy_workspace(folder: Path) -> None:
+    workspace, total = resolve_path("."), 0
+    for file in sorted(workspace.rglob("*")):
+        if file.is_symlink() or not file.is_file():
+            continue
+        total += file.stat().st_size
+        if total > _MOST_BYTES:
+            raise ToolError(f"the workspace holds more than {_MOST_BYTES // 1_000_000} MB, too much to copy")
+        target = folder / file.relative_to(workspace)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+
+
+def _code_of(code: str, path: str) -> str:
+    if bool(code.strip()) == bool(path):
+        raise ToolError("give either code or the path of a file")
+    text = code
+    if path:
+        file = resolve_path(path)
+        if not file.is_file():
+            raise ToolError(f"there is no file {path!r}; list_files shows what there is")
+        text = file.read_text(encoding="utf-8", errors="replace")
+    if len(text) > _MOST_CHARACTERS:
+        raise ToolError(f"the code is longer than {_MOST_CHARACTERS:,} characters")
+    return text
+
+
+def _lint(text: str) -> str:
+    """What ruff finds, or pyflakes' most useful part done by the compiler alone where ruff is not installed."""
+    import importlib.util
+
+    if importlib.util.find_spec("ruff") is None:
+        return ""
+    done = _ruff(
+        ["check", "--select", "E9,F,B", "--output-format", "concise", "--stdin-filename", "program.py", "-"], text
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("program.py:")]
+    return "\n".join(lines[:50])
+
+
+def _ruff(arguments: list[str], text: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ruff", *arguments, "--isolated"]
+    command.remove("-")
+    return subprocess.run([*command, "-"], input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
