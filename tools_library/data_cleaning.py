@@ -50,7 +50,7 @@ def missing_values(path: str) -> dict[str, Any]:
     }
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def fill_missing_values(
     path: str,
     save_as: str,
@@ -97,7 +97,7 @@ def fill_missing_values(
     }
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def remove_outliers(
     path: str, save_as: str, columns: list[str], method: str = "iqr", threshold: float = 0.0, clip: bool = False
 ) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def remove_outliers(
     }
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def save_selection(
     path: str,
     save_as: str,

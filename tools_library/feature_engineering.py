@@ -17,7 +17,7 @@ MAX_CATEGORIES = 100
 _PARTS = ("year", "quarter", "month", "week", "day", "weekday", "weekday_name", "day_of_year", "hour", "minute")
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def add_column(path: str, save_as: str, name: str, expression: str) -> dict[str, Any]:
     """Feature engineering: create a new feature (column) of a table from an expression on other columns, such as a sum,
     difference, ratio, product, logarithm or a yes/no condition, and save it.
@@ -53,7 +53,7 @@ def add_column(path: str, save_as: str, name: str, expression: str) -> dict[str,
     return {"saved": saved, "name": wanted, **_described(values)}
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def bin_column(
     path: str, save_as: str, column: str, bins: str = "4", method: str = "width", labels: list[str] = []
 ) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def bin_column(
     }
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def encode_categories(path: str, save_as: str, column: str, method: str = "one_hot") -> dict[str, Any]:
     """Feature engineering: encode a categorical (text) column as numbers, by one-hot (dummy variables), label (ordinal
     codes) or frequency encoding, and save the table.
@@ -141,7 +141,7 @@ def encode_categories(path: str, save_as: str, column: str, method: str = "one_h
     }
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def scale_columns(path: str, save_as: str, columns: list[str], method: str = "standard") -> dict[str, Any]:
     """Feature engineering and preprocessing: scale or transform numeric columns by standardisation (z-score), min-max
     normalisation, robust scaling or a logarithm, and save the table.
@@ -171,7 +171,7 @@ def scale_columns(path: str, save_as: str, columns: list[str], method: str = "st
     return {"saved": saved, **{name: _described(values) for name, values in new.items()}}
 
 
-@tool(side_effects=True, idempotent=True)
+@tool
 def extract_date_parts(
     path: str, save_as: str, column: str, parts: list[str] = ["year", "month", "day"], day_first: bool = False
 ) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def read_text_file(path: str, first_line: int = 1, last_line: int = 200) -> str:
     return "\n".join([f"lines {first_line} to {first_line + len(lines) - 1} of {total}:", *lines])
 
 
-@tool(side_effects=True)
+@tool
 def write_text_file(path: str, text: str, append: bool = False) -> str:
     """Write a text to a file of the workspace, as UTF-8; folders on the way are made.
 
