@@ -229,44 +229,20 @@ McpServer = Annotated[
 ]
 
 
+_TOOL_MODULES = """
+mathematics calculus number_theory linear_algebra combinatorics geometry optimisation date_arithmetic
+probability estimation statistics data_analysis correlations hypothesis_tests regression machine_learning
+outliers data_cleaning feature_engineering distribution_analysis time_series text texts files documents code
+web encyclopedia papers
+"""
+
+
 class ToolsConfig(Settings):
     """Which tools members may be given."""
 
     enabled: bool = True
     """False: members get no tools (an ablation)."""
-    modules: list[str] = Field(
-        default_factory=lambda: [
-            "tools_library.mathematics",
-            "tools_library.calculus",
-            "tools_library.number_theory",
-            "tools_library.linear_algebra",
-            "tools_library.combinatorics",
-            "tools_library.geometry",
-            "tools_library.optimisation",
-            "tools_library.date_arithmetic",
-            "tools_library.probability",
-            "tools_library.estimation",
-            "tools_library.statistics",
-            "tools_library.data_analysis",
-            "tools_library.correlations",
-            "tools_library.hypothesis_tests",
-            "tools_library.regression",
-            "tools_library.machine_learning",
-            "tools_library.outliers",
-            "tools_library.data_cleaning",
-            "tools_library.feature_engineering",
-            "tools_library.distribution_analysis",
-            "tools_library.time_series",
-            "tools_library.text",
-            "tools_library.texts",
-            "tools_library.files",
-            "tools_library.documents",
-            "tools_library.code",
-            "tools_library.web",
-            "tools_library.encyclopedia",
-            "tools_library.papers",
-        ]
-    )
+    modules: list[str] = Field(default_factory=lambda: [f"tools_library.{name}" for name in _TOOL_MODULES.split()])
     """Dotted names of the modules whose `@tool` functions are on offer; a package stands for all modules in it."""
     mcp: dict[str, McpServer] = Field(default_factory=dict)
     """MCP servers whose tools are on offer: name -> server."""
