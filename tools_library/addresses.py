@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import codecs
 import ipaddress
 import os
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
 from captain.errors import ToolError
 
@@ -23,6 +24,8 @@ _SECONDS = 30.0
 _HOPS = 5
 _ATTEMPTS = 3
 _AGAIN = frozenset({429, 500, 502, 503, 504})
+_EMBEDDED = ipaddress.ip_network("64:ff9b::/96")
+"""IPv6 addresses whose last 32 bits are an IPv4 address that a gateway reaches."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Page:
     """The content type, without parameters."""
     content: bytes
     encoding: str | None
-    """The character set that the server named."""
+    """The character set that the server named, when it is a known one."""
 
     def text(self) -> str:
         """The content as text."""
@@ -43,7 +46,7 @@ class Page:
 
 
 def get(address: str, *, query: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Page:
-    """Fetch an address.
+    """Fetch an address; not to be called inside a running event loop.
 
     Args:
         address: An http or https address.
@@ -51,22 +54,18 @@ def get(address: str, *, query: dict[str, Any] | None = None, headers: dict[str,
         headers: More headers; they go to the first host only.
 
     Raises:
-        ToolError: The address is not allowed, cannot be reached, answers an error, or sends too much.
+        ToolError: The address is not allowed, cannot be reached, answers an error, sends too much or takes too long.
     """
     import httpx
-    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
-    retrying = Retrying(
-        retry=retry_if_exception_type((httpx.TransportError, _TryAgain)),
-        stop=stop_after_attempt(_ATTEMPTS),
-        wait=wait_exponential_jitter(initial=0.3, max=4),
-        reraise=True,
-    )
     try:
-        return retrying(_follow, address, query, headers or {})
+        url = httpx.URL(address.strip()).copy_merge_params(query or {})
+        return asyncio.run(_bounded(url, headers or {}))
     except _TryAgain as error:
         raise ToolError(str(error)) from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except TimeoutError as error:
+        raise ToolError(f"{address} gave no complete answer within {_SECONDS:g} s; use another source") from error
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise ToolError(
             f"{address} cannot be reached ({type(error).__name__}: {error}); check the address, or work without the web"
         ) from error
@@ -76,71 +75,109 @@ class _TryAgain(Exception):
     """The server asked to come back later."""
 
 
-def _follow(address: str, query: dict[str, Any] | None, headers: dict[str, str]) -> Page:
+async def _bounded(url: httpx.URL, headers: dict[str, str]) -> Page:
+    """A server that sends a byte now and then keeps no time limit of a single read, so one holds for the whole."""
     import httpx
+    from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-    with httpx.Client(timeout=_SECONDS, follow_redirects=False, trust_env=True) as client:
-        first = urlsplit(address).netloc
-        for _ in range(_HOPS + 1):
-            _check(address)
-            own = headers if urlsplit(address).netloc == first else {}
-            with client.stream("GET", address, params=query, headers={"User-Agent": _AGENT, **own}) as response:
-                _check_peer(response, address)
-                if response.is_redirect and "location" in response.headers:
-                    address, query = urljoin(str(response.url), response.headers["location"]), None
-                    continue
-                return _read(response)
-    raise ToolError(f"{address} redirects too often")
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type((httpx.TransportError, _TryAgain)),
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_exponential(multiplier=0.3, max=4),
+        reraise=True,
+    )
+    async with (
+        asyncio.timeout(_SECONDS),
+        httpx.AsyncClient(timeout=_SECONDS, follow_redirects=False, trust_env=True) as client,
+    ):
+        return await retrying(_follow, client, url, headers)
 
 
-def _read(response: httpx.Response) -> Page:
+async def _follow(client: httpx.AsyncClient, url: httpx.URL, headers: dict[str, str]) -> Page:
+    first = (url.scheme, url.netloc)
+    for _ in range(_HOPS + 1):
+        await _check(url)
+        own = headers if (url.scheme, url.netloc) == first else {}
+        async with client.stream("GET", url, headers={"User-Agent": _AGENT, **own}) as response:
+            _check_peer(response, url)
+            if not response.is_redirect or "location" not in response.headers:
+                return await _read(response)
+            url = response.url.join(response.headers["location"])
+    raise ToolError(f"{url} redirects too often")
+
+
+async def _read(response: httpx.Response) -> Page:
     address = str(response.url)
     if response.status_code in _AGAIN:
         raise _TryAgain(f"{address} answers {response.status_code}; try later or use another source")
     if response.status_code >= 400:
         raise ToolError(f"{address} answers {response.status_code}; check the address or use another source")
     content = bytearray()
-    for chunk in response.iter_bytes():
+    async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > _MOST_BYTES:
-            raise ToolError(f"{address} sends more than {_MOST_BYTES // 1_000_000} MB; use another source")
+            raise ToolError(f"{address} sends more than {_MOST_BYTES / 1e6:g} MB; use another source")
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return Page(address, kind, bytes(content), response.charset_encoding)
+    return Page(address, kind, bytes(content), _known(response.charset_encoding))
 
 
-def _check(address: str) -> None:
-    """Refuse what is no public web address."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ToolError(f"{address!r} is no web address; give one that begins with https://")
+def _known(encoding: str | None) -> str | None:
     try:
-        port = parts.port
-        found = socket.getaddrinfo(
-            parts.hostname, port or (443 if parts.scheme == "https" else 80), type=socket.SOCK_STREAM
-        )
-    except (OSError, ValueError, UnicodeError) as error:
-        raise ToolError(f"the host {parts.hostname!r} is not known: {error}") from error
-    if not _is_allowed(parts.hostname, port):
-        for place in found:
-            _refuse_private(str(place[4][0]), parts.hostname)
+        return codecs.lookup(encoding).name if encoding else None
+    except LookupError:
+        return None
 
 
-def _check_peer(response: httpx.Response, address: str) -> None:
+async def _check(url: httpx.URL) -> None:
+    """Refuse what is no public web address."""
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ToolError(f"{str(url)!r} is no web address; give one that begins with https://")
+    if _is_allowed(url):
+        return
+    host = url.raw_host.decode("ascii")
+    port = url.port or (443 if url.scheme == "https" else 80)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        if _proxied(url):
+            return  # the proxy knows names that this machine need not know
+        raise ToolError(f"the host {url.host!r} is not known: {error}") from error
+    for place in found:
+        _refuse_private(str(place[4][0]), url.host)
+
+
+def _check_peer(response: httpx.Response, url: httpx.URL) -> None:
     """Refuse an answer of another machine than those that were checked: a name may change between two look-ups."""
-    parts = urlsplit(address)
-    if getproxies():
-        return  # then the peer is the user's own proxy, which looks the name up itself
+    if _proxied(url) or _is_allowed(url):
+        return  # the peer is the user's own proxy, or a machine that the user allows
     stream = response.extensions.get("network_stream")
     peer = stream.get_extra_info("server_addr") if stream is not None else None
-    if peer and parts.hostname and not _is_allowed(parts.hostname, parts.port):
-        _refuse_private(str(peer[0]), parts.hostname)
+    if peer:
+        _refuse_private(str(peer[0]), url.host)
+
+
+def _proxied(url: httpx.URL) -> bool:
+    proxies = getproxies()
+    return bool(proxies.get(url.scheme) or proxies.get("all")) and not proxy_bypass(url.host)
 
 
 def _refuse_private(number: str, host: str) -> None:
-    if not ipaddress.ip_address(number.partition("%")[0]).is_global:
+    if not _is_public(ipaddress.ip_address(number.partition("%")[0])):
         raise ToolError(f"{host!r} is an address of a private network, which is not open to members")
 
 
-def _is_allowed(host: str, port: int | None) -> bool:
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address belongs to the public network, as does the IPv4 address that it may hold."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if address in _EMBEDDED:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return _is_public(inner)
+    return address.is_global and not address.is_multicast
+
+
+def _is_allowed(url: httpx.URL) -> bool:
     allowed = {name.strip().casefold() for name in os.environ.get(ALLOWED, "").split(",")}
-    return host.casefold() in allowed or f"{host.casefold()}:{port}" in allowed
+    port = url.port or (443 if url.scheme == "https" else 80)
+    return url.host.casefold() in allowed or f"{url.host.casefold()}:{port}" in allowed

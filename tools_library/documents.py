@@ -12,21 +12,27 @@ from tools_library.conversion import markdown_of, open_pdf, window
 _MOST_BYTES = 100_000_000
 
 
-@tool(needs_packages=("markitdown",))
+@tool(needs_packages=("markitdown",), untrusted=True)
 def read_document(path: str, start: int = 0) -> str:
-    """Read a document as Markdown text: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), HTML, EPUB or XML.
+    """Read a document as Markdown text: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), HTML or EPUB.
 
     Tables, headings and lists are kept. A long document is read in parts.
 
     Args:
         path: The document's file.
         start: First character to read, from 0; the end of a part says where the next begins.
+
+    Returns:
+        Up to 12,000 characters of the document, and how to read on.
+
+    Raises:
+        ToolError: There is no such file, it is damaged, or of another kind.
     """
     file = _existing(path)
     return window(markdown_of(file.read_bytes(), suffix=file.suffix.lower()), start, what=file.name)
 
 
-@tool(needs_packages=("pdfplumber",))
+@tool(needs_packages=("pdfplumber",), untrusted=True)
 def read_pdf_pages(path: str, first_page: int = 1, last_page: int | None = None) -> str:
     """Read the text of some pages of a PDF, page by page, and learn how many pages it has.
 
@@ -34,6 +40,12 @@ def read_pdf_pages(path: str, first_page: int = 1, last_page: int | None = None)
         path: The PDF file.
         first_page: First page, counted from 1.
         last_page: Last page; the first page alone when absent.
+
+    Returns:
+        The text of each page below its number and the number of pages.
+
+    Raises:
+        ToolError: There is no such file or page, or it is no PDF.
     """
     with open_pdf(_existing(path)) as pdf:
         pages = _pages(pdf, first_page, last_page)
@@ -41,7 +53,7 @@ def read_pdf_pages(path: str, first_page: int = 1, last_page: int | None = None)
     return window("\n\n".join(texts), 0, what="these pages", length=30_000)
 
 
-@tool(needs_packages=("pdfplumber",))
+@tool(needs_packages=("pdfplumber",), untrusted=True)
 def read_pdf_tables(path: str, first_page: int = 1, last_page: int | None = None) -> str:
     """Extract the tables of some pages of a PDF as Markdown tables.
 
@@ -49,6 +61,12 @@ def read_pdf_tables(path: str, first_page: int = 1, last_page: int | None = None
         path: The PDF file.
         first_page: First page, counted from 1.
         last_page: Last page; the first page alone when absent.
+
+    Returns:
+        Each table below its number and page.
+
+    Raises:
+        ToolError: There is no such file or page, or it is no PDF.
     """
     with open_pdf(_existing(path)) as pdf:
         found = [

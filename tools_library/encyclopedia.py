@@ -22,7 +22,15 @@ def wikipedia_search(query: str, language: str = "en", count: int = 5) -> str:
         query: What to look for.
         language: Code of the Wikipedia's language, such as en, de, fr.
         count: How many articles, 1 to 20.
+
+    Returns:
+        For each article its title, address and the passage.
+
+    Raises:
+        ToolError: Wikipedia cannot be reached, or the language has none.
     """
+    if not query.strip():
+        raise ToolError("the query is empty; say what to look for")
     asked = {"action": "query", "list": "search", "srsearch": query, "srlimit": max(1, min(count, 20))}
     found = _api(language, asked).get("query", {}).get("search", [])
     lines = [
@@ -40,6 +48,12 @@ def wikipedia_page(title: str, language: str = "en", start: int = 0) -> str:
         title: Title of the article, as wikipedia_search gives it.
         language: Code of the Wikipedia's language.
         start: First character to read, from 0; the end of a part says where the next begins.
+
+    Returns:
+        Title, address and up to 12,000 characters of the article.
+
+    Raises:
+        ToolError: There is no such article, or Wikipedia cannot be reached.
     """
     asked = {"action": "query", "prop": "extracts", "explaintext": 1, "redirects": 1, "titles": title}
     pages = _api(language, asked).get("query", {}).get("pages", [])
@@ -58,6 +72,12 @@ def wikipedia_tables(title: str, language: str = "en", heading: str = "") -> str
         title: Title of the article.
         language: Code of the Wikipedia's language.
         heading: Words of the section's heading or of the table's caption; all tables when empty.
+
+    Returns:
+        The address, and each table below its heading and caption.
+
+    Raises:
+        ToolError: There is no such article, or Wikipedia cannot be reached.
     """
     from bs4 import BeautifulSoup
 
@@ -87,7 +107,12 @@ def _api(language: str, asked: dict[str, Any]) -> dict[str, Any]:
         data = json.loads(page.text())
     except ValueError as error:
         raise ToolError("Wikipedia gave an answer that cannot be read; try later") from error
-    return data if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        raise ToolError("Wikipedia gave an answer that cannot be read; try later")
+    failure = data.get("error")
+    if failure and failure.get("code") != "missingtitle":
+        raise ToolError(f"Wikipedia answers: {failure.get('info', 'an error')}")
+    return data
 
 
 def _address(language: str, title: str) -> str:

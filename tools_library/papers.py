@@ -23,6 +23,12 @@ def arxiv_search(query: str, count: int = 5, newest_first: bool = False) -> str:
         query: Words of title, abstract or author; arXiv's own fields such as au:Noether work too.
         count: How many papers, 1 to 20.
         newest_first: Sort by date instead of by relevance.
+
+    Returns:
+        For each paper its title, authors, date, address and abstract.
+
+    Raises:
+        ToolError: arXiv cannot be reached, or does not understand the query.
     """
     if not query.strip():
         raise ToolError("the query is empty; say what to look for")
@@ -36,7 +42,7 @@ def arxiv_search(query: str, count: int = 5, newest_first: bool = False) -> str:
     return "\n\n".join(_described(paper) for paper in papers) if papers else f"arXiv has nothing on {query!r}"
 
 
-@tool(needs_packages=("markitdown", "pdfminer"), network=True)
+@tool(needs_packages=("markitdown", "pdfplumber"), network=True)
 def arxiv_paper(identifier: str, full_text: bool = False, start: int = 0) -> str:
     """Read one arXiv paper by its identifier: title, authors, abstract, or its full text from the PDF.
 
@@ -44,6 +50,12 @@ def arxiv_paper(identifier: str, full_text: bool = False, start: int = 0) -> str
         identifier: Such as 2405.19425 or hep-th/9901001, with or without version.
         full_text: Read the paper itself instead of its abstract.
         start: First character of the full text to read, from 0.
+
+    Returns:
+        Title, authors, date, address and abstract; or the address of the PDF and up to 12,000 characters of its text.
+
+    Raises:
+        ToolError: There is no such paper, or arXiv cannot be reached.
     """
     wanted = identifier.strip().removeprefix("arXiv:").rpartition("/abs/")[2]
     if not _IDENTIFIER.fullmatch(wanted):
@@ -62,13 +74,16 @@ def arxiv_paper(identifier: str, full_text: bool = False, start: int = 0) -> str
 
 def _entries(asked: dict[str, object]) -> list[ElementTree.Element]:
     page = get(os.environ.get("CAPTAIN_ARXIV_URL") or _API, query=asked)
-    if b"<!ENTITY" in page.content:
+    if b"<!DOCTYPE" in page.content or b"\0" in page.content[:64]:  # entities, and encodings that would hide them
         raise ToolError("arXiv gave an answer that is not taken; try later")
     try:
         root = ElementTree.fromstring(page.content)
     except ElementTree.ParseError as error:
         raise ToolError("arXiv gave an answer that cannot be read; try later") from error
-    return [entry for entry in root.findall(f"{_ATOM}entry") if entry.find(f"{_ATOM}title") is not None]
+    entries = [entry for entry in root.findall(f"{_ATOM}entry") if entry.find(f"{_ATOM}title") is not None]
+    if len(entries) == 1 and "/api/errors" in _text(entries[0], "id"):
+        raise ToolError(f"arXiv answers: {_text(entries[0], 'summary')}")
+    return entries
 
 
 def _described(entry: ElementTree.Element) -> str:

@@ -21,7 +21,9 @@ _SUFFIXES = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/epub+zip": ".epub",
 }
+_ENDINGS = frozenset({*_SUFFIXES.values(), ".htm", ".xhtml"})
 
 
 @tool(needs_packages=("markitdown",), network=True)
@@ -31,6 +33,12 @@ def fetch_page(url: str, start: int = 0) -> str:
     Args:
         url: Address of the page, beginning with http:// or https://.
         start: First character to read, from 0; the end of a part says where the next begins.
+
+    Returns:
+        The address in the end, after redirects, and up to 12,000 characters of the page with whole links.
+
+    Raises:
+        ToolError: The address is wrong, private or out of reach, or its kind cannot be read.
     """
     page = get(url)
     return f"Source: {page.address}\n\n{window(_readable(page), start, what='the page')}"
@@ -43,6 +51,12 @@ def web_search(query: str, count: int = 5) -> str:
     Args:
         query: What to look for, as one would type it into a search engine.
         count: How many results, 1 to 20.
+
+    Returns:
+        For each result its title, address and description.
+
+    Raises:
+        ToolError: The service cannot be reached, refuses the key, or answers with nonsense.
     """
     if not query.strip():
         raise ToolError("the query is empty; say what to look for")
@@ -58,9 +72,11 @@ def web_search(query: str, count: int = 5) -> str:
 
 
 def _readable(page: Page) -> str:
-    suffix = _SUFFIXES.get(page.kind) or PurePosixPath(urlsplit(page.address).path).suffix.lower()
-    if suffix in set(_SUFFIXES.values()) or suffix == ".htm":
-        return markdown_of(page.content, suffix=suffix, address=page.address)
+    suffix = _SUFFIXES.get(page.kind, "")
+    if not suffix and not page.kind.startswith("text/"):
+        suffix = PurePosixPath(urlsplit(page.address).path).suffix.lower()
+    if suffix in _ENDINGS:
+        return markdown_of(page.content, suffix=suffix, address=page.address, charset=page.encoding)
     if page.kind.startswith("text/") or page.kind in ("application/json", "application/xml", ""):
         return page.text()
     raise ToolError(f"{page.address} is of the kind {page.kind!r}, which cannot be read as text")
@@ -69,10 +85,10 @@ def _readable(page: Page) -> str:
 def _results(page: Page) -> list[dict[str, Any]]:
     try:
         data = json.loads(page.text())
-        found = data["web"]["results"] if "web" in data else data.get("results", [])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        found = (data.get("web") or data).get("results", [])
+        return [hit for hit in found if isinstance(hit, dict) and hit.get("url")]
+    except (ValueError, TypeError, AttributeError) as error:
         raise ToolError("the search service gave an answer that cannot be read; try later") from error
-    return [hit for hit in found if isinstance(hit, dict) and hit.get("url")]
 
 
 def _plain(text: Any) -> str:
