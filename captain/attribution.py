@@ -13,6 +13,10 @@ from typing import Any
 from captain.results import Failure
 
 _TOLD = 300
+_CUT = {
+    "length": "raise `model.max_output_tokens`, or let the model think less",
+    "content_filter": "the endpoint's filter stopped it",
+}
 _SPOKEN = ("message", "execution", "tool_call")
 
 
@@ -34,12 +38,22 @@ class FailureLog:
         part = str(event.get("subtask") or "")
         if kind == "model_call" and event.get("error"):
             self._add(_subtask_of(event), str(event.get("role", "")), "model", None, event["error"])
+        elif kind == "model_call" and event.get("finish_reason") in _CUT:
+            self._cut(event, _CUT[str(event["finish_reason"])])
         if kind in _SPOKEN and part:
             self._spoken(kind, event, part)
         if kind == "reviewed":
             self._reviewed(event, part)
         if kind == "failed_part":
             self._add(part, "", str(event.get("what", "model")), self._steps[part] or None, event.get("text", ""))
+
+    def _cut(self, event: Mapping[str, Any], how: str) -> None:
+        written = (event.get("usage") or {}).get("completion_tokens", 0)
+        started = bool(str(event.get("text") or "").strip() or event.get("tool_calls"))
+        place = f"after {written} tokens" if started else f"before its first word, after {written} tokens"
+        self._add(
+            _subtask_of(event), str(event.get("role", "")), "model", None, f"the reply was cut off {place}: {how}"
+        )
 
     def _spoken(self, kind: str, event: Mapping[str, Any], part: str) -> None:
         step = self._steps[part]
