@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -12,9 +13,22 @@ from pathlib import Path
 from captain import ToolError, tool
 from captain.tools import resolve_path
 
-_SECONDS = 60.0
+_SECONDS = 50.0
+"""Less than a call of a tool may take, so that what was printed until then is seen."""
 _MOST_CHARACTERS = 200_000
 _MOST_BYTES = 50_000_000
+_TESTS = """\
+import importlib.util, os, subprocess, sys
+
+where = WHERE
+if importlib.util.find_spec("pytest"):
+    command = ["pytest", "-q", "--no-header", "-p", "no:cacheprovider", where]
+else:
+    command = ["unittest", "discover", "-s", where] if os.path.isdir(where) else ["unittest", where]
+done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
+print(done.stdout + done.stderr)
+sys.exit(done.returncode)
+"""
 
 
 @tool
@@ -24,6 +38,12 @@ def check_python(code: str = "", path: str = "") -> str:
     Args:
         code: The code; or leave it empty and give a path.
         path: A Python file of the workspace.
+
+    Returns:
+        One problem a line with its place, or that there are none.
+
+    Raises:
+        ToolError: There is no such file, or neither or both of code and path are given.
     """
     text = _code_of(code, path)
     try:
@@ -31,8 +51,9 @@ def check_python(code: str = "", path: str = "") -> str:
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         return f"syntax error{f' in line {line}' if line else ''}: {getattr(error, 'msg', error)}"
-    found = _lint(text)
-    return found or "no problems found"
+    if importlib.util.find_spec("ruff") is None:
+        return "no syntax errors; nothing else was checked, as the package ruff is not installed"
+    return _lint(text) or "no problems found"
 
 
 @tool(needs_packages=("ruff",))
@@ -41,8 +62,14 @@ def format_python(code: str) -> str:
 
     Args:
         code: The code.
+
+    Returns:
+        The formatted code.
+
+    Raises:
+        ToolError: The code has a syntax error.
     """
-    done = _ruff(["format", "-"], code)
+    done = _ruff(["format"], code)
     if done.returncode:
         raise ToolError(f"the code cannot be formatted: {done.stderr.strip()[:400]}")
     return done.stdout
@@ -54,8 +81,14 @@ async def run_python(code: str) -> str:
 
     Args:
         code: The whole program; let it print its results.
+
+    Returns:
+        What it printed; with the exit code when it failed.
+
+    Raises:
+        ToolError: Programs are switched off, or the workspace is too large to copy.
     """
-    return await _run([("python", code)])
+    return await _run(code)
 
 
 @tool
@@ -64,40 +97,39 @@ async def run_tests(path: str = ".") -> str:
 
     Args:
         path: A test file or folder of the workspace.
+
+    Returns:
+        The report; with the exit code when a test failed.
+
+    Raises:
+        ToolError: There is no such file or folder, programs are switched off, or the workspace is too large to copy.
     """
     place = resolve_path(path)
     if not place.exists():
         raise ToolError(f"there is no file or folder {path!r}; list_files shows what there is")
     relative = place.relative_to(resolve_path("."))
-    program = (
-        "import importlib.util, subprocess, sys\n"
-        f"where = {str(relative)!r}\n"
-        "pytest = importlib.util.find_spec('pytest') is not None\n"
-        "quiet = ['pytest', '-q', '--no-header', '-p', 'no:cacheprovider', where]\n"
-        "command = quiet if pytest else ['unittest', where]\n"
-        "done = subprocess.run([sys.executable, '-m', *command], capture_output=True, text=True)\n"
-        "print(done.stdout + done.stderr)\n"
-        "sys.exit(done.returncode)\n"
-    )
-    return await _run([("python", program)])
+    return await _run(_TESTS.replace("WHERE", repr(str(relative))))
 
 
-async def _run(blocks: list[tuple[str, str]]) -> str:
-    """Runs programs in a folder of their own, into which the workspace's files are copied."""
+async def _run(program: str) -> str:
+    """Runs a program in a folder of its own, into which the workspace's files are copied."""
     from autogen_core import CancellationToken
     from autogen_core.code_executor import CodeBlock
 
-    from captain.config import ExecutionConfig
-    from captain.execution import build_executor
+    from captain.execution import build_executor, settings_in_use
 
+    settings, sandbox = settings_in_use()
+    if not settings.enabled:
+        raise ToolError("programs are switched off here (execution.enabled=false); do without them")
+    settings = settings.model_copy(update={"timeout": min(settings.timeout, _SECONDS)})
     with tempfile.TemporaryDirectory(prefix="captain-run-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
         _copy_workspace(folder)
-        executor = build_executor(ExecutionConfig(timeout=_SECONDS), folder=folder)
+        executor = build_executor(settings, folder=folder, sandbox=sandbox)
         await executor.start()
         try:
-            wanted = [CodeBlock(code=code, language=language) for language, code in blocks]
-            result = await executor.execute_code_blocks(wanted, CancellationToken())
+            block = CodeBlock(code=program, language="python")
+            result = await executor.execute_code_blocks([block], CancellationToken())
         finally:
             await executor.stop()
     shown = result.output.strip() or "(nothing was printed)"
@@ -132,19 +164,14 @@ def _code_of(code: str, path: str) -> str:
 
 
 def _lint(text: str) -> str:
-    """What ruff finds, or pyflakes' most useful part done by the compiler alone where ruff is not installed."""
-    import importlib.util
-
-    if importlib.util.find_spec("ruff") is None:
-        return ""
-    done = _ruff(
-        ["check", "--select", "E9,F,B", "--output-format", "concise", "--stdin-filename", "program.py", "-"], text
-    )
+    done = _ruff(["check", "--select", "E9,F,B", "--output-format", "concise", "--stdin-filename", "program.py"], text)
     lines = [line for line in done.stdout.splitlines() if line.startswith("program.py:")]
     return "\n".join(lines[:50])
 
 
 def _ruff(arguments: list[str], text: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ruff", *arguments, "--isolated"]
-    command.remove("-")
-    return subprocess.run([*command, "-"], input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    command = [sys.executable, "-P", "-m", "ruff", *arguments, "--isolated", "-"]
+    try:
+        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(f"the check was stopped after {_SECONDS:g} s; give a part of the code") from error

@@ -14,10 +14,12 @@ from captain import ToolError, tool
 
 _SECONDS = 5.0
 _MOST = 200_000
+_MOST_LINES = 5_000
+_MOST_REPLACEMENT = 1_000
 
 _KINDS = {
-    "numbers": r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])",
-    "emails": r"[\w.+-]+@[\w-]+\.[\w.-]*\w",
+    "numbers": r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\d)",
+    "emails": r"(?<![\w.+-])[\w.+-]++@[\w-]++\.[\w.-]*\w",
     "addresses": r"https?://[^\s<>\"')\]]+",
     "dates": r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
     r"|\d{1,2} [A-Z][a-z]{2,8} \d{4}|[A-Z][a-z]{2,8} \d{1,2}, \d{4})\b",
@@ -31,8 +33,19 @@ def extract_items(text: str, what: Literal["numbers", "emails", "addresses", "da
     Args:
         text: The text.
         what: What to take out.
+
+    Returns:
+        What was found, as it is written there.
+
+    Raises:
+        ToolError: The text is longer than 200,000 characters.
     """
-    return re.findall(_KINDS[what], _short(text))
+    import regex
+
+    try:
+        return [str(found) for found in regex.findall(_KINDS[what], _short(text), timeout=_SECONDS)]
+    except TimeoutError as error:
+        raise ToolError("the search took too long; give a part of the text") from error
 
 
 @tool
@@ -44,9 +57,17 @@ def replace_pattern(text: str, pattern: str, replacement: str, ignore_case: bool
         pattern: The regular expression.
         replacement: What comes in its place.
         ignore_case: Capitals do not matter.
+
+    Returns:
+        The changed text.
+
+    Raises:
+        ToolError: The pattern or the replacement is wrong or takes too long, or the text is too long.
     """
     import regex
 
+    if len(replacement) > _MOST_REPLACEMENT:
+        raise ToolError(f"the replacement is longer than {_MOST_REPLACEMENT:,} characters")
     try:
         compiled = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
         return str(compiled.sub(replacement, _short(text), timeout=_SECONDS))
@@ -63,8 +84,16 @@ def compare_texts(first: str, second: str) -> str:
     Args:
         first: The older text.
         second: The newer text.
+
+    Returns:
+        The similarity, then the lines that went (-) and came (+).
+
+    Raises:
+        ToolError: A text is too long.
     """
     old, new = _short(first).splitlines(), _short(second).splitlines()
+    if max(len(old), len(new)) > _MOST_LINES:
+        raise ToolError(f"a text has more than {_MOST_LINES:,} lines; compare parts of it")
     similarity = difflib.SequenceMatcher(None, old, new, autojunk=False).ratio()
     lines = list(difflib.unified_diff(old, new, "first", "second", lineterm="", n=1))
     return "\n".join([f"similarity {similarity:.3f}", *(lines or ["the texts are equal"])])
@@ -78,6 +107,9 @@ def closest_matches(word: str, candidates: list[str], count: int = 3) -> list[st
         word: The word or name that is looked for.
         candidates: The list.
         count: How many matches at most.
+
+    Returns:
+        The matches, the most similar first; none when nothing is similar.
     """
     folded: dict[str, str] = {}
     for candidate in candidates:
@@ -95,6 +127,12 @@ def sort_lines(text: str, unique: bool = False, numeric: bool = False, descendin
         unique: Keep each line once.
         numeric: Sort by the first number of each line; lines without one come last.
         descending: Largest or last first.
+
+    Returns:
+        The sorted lines.
+
+    Raises:
+        ToolError: The text is longer than 200,000 characters.
     """
     lines = _short(text).splitlines()
     lines = list(dict.fromkeys(lines)) if unique else lines
@@ -114,6 +152,12 @@ def encode_text(text: str, form: Literal["base64", "hex", "url"], decode: bool =
         text: The text, or what is to be decoded.
         form: The encoding.
         decode: Turn the encoded form back into text.
+
+    Returns:
+        The encoded or decoded text.
+
+    Raises:
+        ToolError: The text is not in this form, or no text comes out.
     """
     try:
         if form == "url":
@@ -134,6 +178,9 @@ def hash_text(text: str, algorithm: Literal["sha256", "sha1", "md5", "sha512"] =
     Args:
         text: The text, taken as UTF-8.
         algorithm: The hash function.
+
+    Returns:
+        The digest in small letters.
     """
     return hashlib.new(algorithm, text.encode("utf-8"), usedforsecurity=False).hexdigest()
 

@@ -5,6 +5,9 @@ Importing this package is cheap; AutoGen is imported when an executor is built.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,24 @@ if TYPE_CHECKING:
     from captain.execution.container import ContainerExecutor
     from captain.execution.local import LocalExecutor
 
-__all__ = ["build_executor", "show_last_expression"]
+__all__ = ["build_executor", "running_as", "settings_in_use", "show_last_expression"]
+
+_settings: ContextVar[tuple[ExecutionConfig, SandboxConfig] | None] = ContextVar("captain_execution", default=None)
+
+
+@contextmanager
+def running_as(config: ExecutionConfig, sandbox: SandboxConfig) -> Iterator[None]:
+    """Says how tools run programs as long as the block runs, and in all that it starts."""
+    token = _settings.set((config, sandbox))
+    try:
+        yield
+    finally:
+        _settings.reset(token)
+
+
+def settings_in_use() -> tuple[ExecutionConfig, SandboxConfig]:
+    """How a tool has to run programs: as the Captain that it works for does, or by the defaults without one."""
+    return _settings.get() or (ExecutionConfig(), SandboxConfig())
 
 
 def build_executor(
