@@ -76,7 +76,7 @@ def test_versions_are_compared() -> None:
 
 def test_the_closest_spellings() -> None:
     fruit = ["Apple", "Pear", "Apricot", "Maple"]
-    assert texts.closest_matches("aplle", fruit)[0] == "Apple"
+    assert texts.closest_matches("appel", fruit)[0] == "Apple"
     assert texts.closest_matches("APPLE", fruit, count=1) == ["Apple"]
     assert texts.closest_matches("zzz", fruit) == []
     assert texts.closest_matches("a", []) == []
