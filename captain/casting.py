@@ -211,7 +211,8 @@ class Casting:
         if not hits:
             return
         lead = hits[0].score - max((hit.score for hit in hits[1:]), default=hits[0].score - 1)
-        named = [hit for hit in hits if hit.item.title.casefold() == place.role.title.casefold()]
+        wanted = _words(place.role.title)
+        named = [hit for hit in hits if wanted and wanted in (_words(hit.item.title), _words(hit.item.name))]
         if named:
             place.profile, place.reason = named[0].item, "has the title that was asked for"
         elif lead >= self.config.library.margin or place.role.independent:
@@ -284,6 +285,11 @@ class Casting:
 def _offer(profile: AgentProfile) -> str:
     """What the selector is told of an expert; a stranger's words as data."""
     return as_data(profile.brief(), "a stranger") if profile.origin == "foreign" else profile.brief()
+
+
+def _words(text: str) -> list[str]:
+    """What a title says, however it is spelt: capitals, blanks, quotes and underscores do not count."""
+    return re.findall(r"[^\W_]+", text.casefold())
 
 
 def _short_hash(parts: Sequence[str]) -> str:

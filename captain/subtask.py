@@ -164,6 +164,7 @@ class SubtaskWork:
             executor=around.executor if runners else None,
             speaker=around.clients("speaker"),
             listener=self._listen,
+            notice=lambda text: around.reporter.event("notice", text, subtask=self.subtask.id),
         )
 
     def _hears_others(self, cast: Cast, runners: frozenset[str]) -> bool:

@@ -64,6 +64,7 @@ class Team:
     executor: CodeExecutor | None
     speaker: ChatCompletionClient
     listener: Callable[[Message], None] = lambda message: None
+    notice: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:
         entry_point = self.floor.wanted.entry_point
@@ -101,6 +102,8 @@ class Team:
         except CaptainError as error:
             self.floor.fault.error = error  # raised in here it would leave AutoGen as a RuntimeError
             return called[0]
+        if choice.index is None:
+            self.notice(f"no clear choice among {', '.join(called)}: {called[0]} speaks")
         return called[choice.index or 0]
 
     def _runner(self, executor: CodeExecutor) -> ProgramRunner:

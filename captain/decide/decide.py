@@ -141,8 +141,12 @@ def _read(adapter: TypeAdapter[T], shape: Shape, raw: str, *, truncated: bool) -
 
 
 def _candidates(value: Any, shape: Shape) -> list[Any]:
-    """Gives the readings of a value: as it is, or what stands under a single name (a wrapper of the model or ours)."""
-    if not (isinstance(value, dict) and len(value) == 1):
+    """Gives the readings of a value: as it is, what stands under a single name (a wrapper of the model or ours), or
+    the value of the only field there is."""
+    fields = list(shape.schema["properties"])
+    if not isinstance(value, dict):
+        return [value] if shape.wrapped or len(fields) != 1 else [value, {fields[0]: value}]
+    if len(value) != 1:
         return [value]
     inner = next(iter(value.values()))
     return [inner, value] if shape.wrapped and "value" in value else [value, inner]

@@ -227,11 +227,23 @@ def _unmarked(marker: re.Match[str]) -> str:
     return rest.removesuffix(emphasis).strip() if emphasis else rest
 
 
+def _quoted(text: str) -> str | None:
+    """What stands between triple quotes at the beginning of a text, as in a Python call; None where nothing does."""
+    for quotes in ('"""', "'''"):
+        if text.startswith(quotes):
+            inside, end, _ = text[3:].partition(quotes)
+            return inside.strip("\n") if end and inside.strip() else None
+    return None
+
+
 def _answer(rest: str, lines: list[str], number: int, blocks: list[Fence]) -> str:
     around = next((block for block in blocks if block.first <= number < block.after), None)
     if around is not None and around.first < number:
         inside = lines[number + 1 : around.after]
         return rest or "\n".join(line for line in inside if not line.strip().startswith(("```", "~~~"))).strip()
+    quoted = _quoted("\n".join([rest, *lines[number + 1 :]]).lstrip())
+    if quoted is not None:
+        return quoted
     following = next((block for block in blocks if block.first >= number), None)
     if following is not None and following.first == number:
         return following.code

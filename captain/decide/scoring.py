@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -143,8 +144,19 @@ async def _pick(
     decision = await decide(client, [UserMessage(content=text, source="user")], pick, fallback=unread)
     number = int(getattr(decision.value, "number"))  # noqa: B009  # the type is made at run time
     if number == _UNREADABLE:
-        return _UNREADABLE
+        return _named(decision.raw, options)
     return order[number - 1] if number else _NONE
+
+
+def _named(reply: str, options: Sequence[str]) -> int:
+    """The option whose text, or what stands before its colon, is the whole reply."""
+    word = _words(reply)
+    named = [n for n, option in enumerate(options) if word in (_words(option), _words(option.partition(":")[0]))]
+    return named[0] if word and len(named) == 1 else _UNREADABLE
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _pick_type(lowest: int, highest: int) -> type[BaseModel]:
