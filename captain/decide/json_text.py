@@ -184,7 +184,21 @@ def _tolerant(chunk: str) -> Any:
             value = ast.literal_eval(chunk)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return _NOTHING
-    return value if isinstance(value, dict | list) else _NOTHING
+    return _as_json(value) if isinstance(value, dict | list) else _NOTHING
+
+
+def _as_json(value: Any) -> Any:
+    """Gives a Python literal as JSON has it: tuples and sets as lists, keys as text; nothing where it holds more."""
+    try:
+        return json.loads(json.dumps(value, default=_listed))
+    except (TypeError, ValueError, RecursionError):
+        return _NOTHING
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, set):
+        return sorted(value, key=repr)
+    raise TypeError(f"no JSON: {type(value).__name__}")
 
 
 def _tidied(chunk: str) -> Any:

@@ -80,7 +80,7 @@ def _follow(value: Any, path: Sequence[int | str]) -> Any:
 def _mended(value: Any, error: ErrorDetails) -> Any:
     kind = error["type"]
     if kind == "string_type" and isinstance(value, int | float):
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        return _digits(value)
     if kind in ("list_type", "tuple_type", "set_type"):
         return [] if value is None else [value]
     if kind in ("literal_error", "enum") and isinstance(value, str):
@@ -89,6 +89,13 @@ def _mended(value: Any, error: ErrorDetails) -> Any:
             if _word(option) == word:
                 return option
     return _UNCHANGED
+
+
+def _digits(number: int | float) -> Any:
+    try:
+        return str(number).lower() if isinstance(number, bool) else str(number)
+    except ValueError:  # too long for Python to write it out
+        return _UNCHANGED
 
 
 def _word(text: str) -> str:

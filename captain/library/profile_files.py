@@ -16,6 +16,10 @@ from captain.library.spelling import did_you_mean
 Model = TypeVar("Model", bound=BaseModel)
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_MOST_NODES = 200_000
+# A value that does not fit the type it claims (`!!bool x`) ends in whatever the reader of that type raises.
+_UNREADABLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -51,19 +55,19 @@ class FoundEntry:
         problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
         problem = problems[0]
         field = str(problem["loc"][0])
-        head = f"{self.where(field)}: profile {self.values.get('name', '(without a name)')!r}"
+        head = f"{self.where(field)}: profile {_short(self.values.get('name', '(without a name)'))}"
         if problem["type"] == "extra_forbidden":
-            return f"{head} has an unknown field {field!r}{did_you_mean(field, model.model_fields)}"
+            return f"{head} has an unknown field {_short(field)}{did_you_mean(field, model.model_fields)}"
         if problem["type"] == "missing":
             return f"{head} lacks the field {field!r}"
         value = problem["input"]
         if field == "name" and isinstance(value, str):
             return (
-                f"{head}: the name {value!r} must be 1 to 64 ASCII letters, digits or underscores and must not start "
+                f"{head}: the name {_short(value)} must be 1 to 64 ASCII letters, digits or underscores and must not start "
                 "with a digit"
             )
         place = "".join(f"[{part}]" for part in problem["loc"][1:])
-        return f"{head}: field {field + place!r} is {_short(value)}: {_plain(problem['msg'])}"
+        return f"{head}: field {_short(field + place)} is {_short(value)}: {_plain(problem['msg'])}"
 
 
 def entries_in(path: Traversable) -> list[FoundEntry]:
@@ -81,7 +85,7 @@ def entries_in(path: Traversable) -> list[FoundEntry]:
     for name, (key, _) in nodes.items():
         if name not in ("domain", "profiles"):
             hint = did_you_mean(name, ("domain", "profiles"))
-            raise ConfigError(f"{_place(path, key)}: unknown key {name!r}; expected 'domain' and 'profiles'{hint}")
+            raise ConfigError(f"{_place(path, key)}: unknown key {_short(name)}; expected 'domain' and 'profiles'{hint}")
     if "profiles" not in nodes or not isinstance(nodes["profiles"][1], yaml.SequenceNode):
         node = nodes["profiles"][0] if "profiles" in nodes else root
         raise ConfigError(f"{_place(path, node)}: expected a list 'profiles'")
@@ -108,33 +112,54 @@ def _parse(path: Traversable) -> tuple[yaml.Node | None, Any]:
         loader = _LOADER(text)
         try:
             root = loader.get_single_node()
-            _refuse_doubled_keys(path, root)
+            _check_nodes(path, root, {})
             return root, None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = str(path) if mark is None else f"{path}:{mark.line + 1}"
-        raise ConfigError(f"{place}: not valid YAML: {error.problem or error}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not valid YAML: {str(error).splitlines()[0]}") from error
+        raise ConfigError(f"{place}: not valid YAML: {str(error.problem or error)[:200]}") from error
+    except _UNREADABLE as error:
+        reason = str(error).splitlines() or [type(error).__name__]
+        raise ConfigError(f"{path}: not valid YAML: {reason[0][:200]}") from error
 
 
-def _refuse_doubled_keys(path: Traversable, node: yaml.Node | None) -> None:
-    """YAML lets the second of two equal keys win in silence."""
-    if isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            _refuse_doubled_keys(path, child)
-    if not isinstance(node, yaml.MappingNode):
-        return
+def _check_nodes(path: Traversable, node: yaml.Node | None, sizes: dict[int, int]) -> int:
+    """Refuses what YAML can do and a profile has no use for; gives the size of a node with its aliases written out.
+
+    YAML lets the second of two equal keys win in silence, knows types of its own, and with aliases a short file can
+    stand for more than any memory holds.
+
+    Args:
+        path: The file.
+        node: What is checked.
+        sizes: Of the nodes that were checked already.
+    """
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in sizes:
+        return sizes[id(node)]
+    if node.tag not in _PLAIN_TAGS:
+        raise ConfigError(f"{_place(path, node)}: {_short(node.tag.rpartition(':')[2])} is no type that a profile can hold")
+    children = [child for pair in node.value for child in pair] if isinstance(node, yaml.MappingNode) else node.value
+    if isinstance(node, yaml.MappingNode):
+        _refuse_doubled_keys(path, node)
+    size = 1 + sum(_check_nodes(path, child, sizes) for child in children)
+    if size > _MOST_NODES:
+        raise ConfigError(f"{_place(path, node)}: more than {_MOST_NODES} values stand here; split the file")
+    sizes[id(node)] = size
+    return size
+
+
+def _refuse_doubled_keys(path: Traversable, node: yaml.MappingNode) -> None:
     seen: dict[str, int] = {}
-    for key, item in node.value:
+    for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise ConfigError(f"{_place(path, key)}: a key must be a word")
         line = key.start_mark.line + 1
         if seen.setdefault(key.value, line) != line:
-            raise ConfigError(f"{path}:{line}: key {key.value!r} stands here and in line {seen[key.value]}")
-        _refuse_doubled_keys(path, item)
+            raise ConfigError(f"{path}:{line}: key {_short(key.value)} stands here and in line {seen[key.value]}")
 
 
 def _place(path: Traversable, node: yaml.Node) -> str:
@@ -146,5 +171,5 @@ def _plain(message: str) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    text = repr(value[:100] if isinstance(value, str) else value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
