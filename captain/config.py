@@ -146,15 +146,15 @@ class LibraryConfig(Settings):
     """Cosine of two descriptions above which a new expert does the same as the old one, and is refused."""
     top_k: int = Field(default=5, ge=1)
     """Experts that a search offers at most."""
-    threshold: float = 0.26
+    threshold: float = 0.3
     """Experts are not offered whose similarity (meaning, words, support of the domain) is below this (abstention)."""
     margin: float = 0.04
     """A best hit that leads by this much is taken without asking a model."""
     lexical_share: float = Field(default=0.3, ge=0, le=10)
     """How much shared words count beside nearness in meaning."""
     domain_share: float = Field(default=0.6, ge=0, lt=1)
-    """How much of an expert's score is that of the best experts of its domain; 0 looks at the expert alone."""
-    spread: float = Field(default=0.1, ge=0)
+    """How much of an expert's score is that of its domain (best experts, shared words); 0 looks at the expert alone."""
+    spread: float = Field(default=0.2, ge=0)
     """What an expert loses in the list for each better one of its domain, so that near fields are offered too."""
     diversity: bool = True
     """Experts that nearly say the same stand behind the others, so that copies do not fill the list."""

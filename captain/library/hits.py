@@ -9,6 +9,8 @@ Item = TypeVar("Item")
 
 LEXICAL_SHARE = 0.3
 """How much shared words count beside nearness in meaning. Of 0, .1, .2, .3, .5 and .8 it served role queries best."""
+DOMAIN_WORDS = 1.7
+"""How much more words count that are shared with a whole domain than words that are shared with one entry."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,9 @@ class Rules:
         threshold: Score below which an entry is left out, before the record of use is looked at.
         dense_share: Weight of nearness in meaning; 0 compares words alone.
         lexical_share: Weight of shared words; 0 compares meanings alone.
-        domain_share: How much of a score is that of the best entries of the same domain, from 0 to below 1.
+        domain_share: How much of a score is that of the entry's domain, from 0 to below 1: of its best entries, and of
+            all its words together.
+        domain_words: Weight of the words that are shared with a whole domain, as a multiple of `lexical_share`.
         spread: What an entry loses for each better one of its domain when the list is made.
         diversity: Entries that nearly say what a better one says stand behind the others.
     """
@@ -36,6 +40,7 @@ class Rules:
     dense_share: float = 1.0
     lexical_share: float = LEXICAL_SHARE
     domain_share: float = 0.0
+    domain_words: float = DOMAIN_WORDS
     spread: float = 0.0
     diversity: bool = True
 
@@ -52,7 +57,7 @@ class Hit(Generic[Item]):
         dense: Cosine of query and entry, from -1 to 1.
         lexical: Share of the query's words, weighted by their rarity, that stand in the entry, from 0 to 1.
         similarity: Dense and lexical together, smoothed by the domain; what the threshold looks at.
-        domain: Similarity of the best entries of the same domain; nothing when the domain does not count.
+        domain: Similarity of the entry's domain; nothing when the domain does not count.
         success: Factor of past success; 1 without a record.
         cost: Factor of past cost; 1 without a record.
         near: Key of a better hit that nearly says the same, which is why this one stands further down.

@@ -86,6 +86,7 @@ class Ranking(Generic[Item]):
         similarity = rules.dense_share * dense + rules.lexical_share * lexical
         domain = self._domain_scores(similarity) if rules.domain_share else None
         if domain is not None:
+            domain = self._with_domain_words(text, domain, rules.domain_words * rules.lexical_share)
             similarity = (1 - rules.domain_share) * similarity + rules.domain_share * domain
         record = {} if record is None else record
         score = self._by_use(similarity, record)
@@ -165,6 +166,28 @@ class Ranking(Generic[Item]):
         order = numbers.argsort(kind="stable")
         numbers = numbers[order]
         return order, np.flatnonzero(np.diff(numbers, prepend=-1)), numbers
+
+    @cached_property
+    def _domain_words(self) -> tuple[Lexicon, Rows]:
+        """The words of each domain taken together, and the number of each row's domain."""
+        import numpy as np
+
+        known, numbers = np.unique([entry.domain for entry in self.entries], return_inverse=True)
+        texts: list[list[str]] = [[] for _ in known]
+        for entry, number in zip(self.entries, numbers, strict=True):
+            texts[int(number)].append(entry.words)
+        return Lexicon(" ".join(part) for part in texts), numbers
+
+    def _with_domain_words(self, text: str, scores: Vector, weight: float) -> Vector:
+        """The scores of the domains, lifted by the words of the query that stand anywhere in the domain.
+
+        The words of a long text are spread over a field; no single entry holds many of them.
+        """
+        if not weight:
+            return scores
+        lexicon, numbers = self._domain_words
+        lifted: Vector = scores + scores.dtype.type(weight) * lexicon.scores(text)[numbers]
+        return lifted
 
     def _spread(self, best: list[int], score: Vector, loss: float, top_k: int) -> list[int]:
         """The best entries so that each better one of the same domain costs an entry `loss` of its score.

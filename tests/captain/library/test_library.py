@@ -30,7 +30,8 @@ async def test_search_finds_the_fitting_expert(make_library: Make) -> None:
     assert hits[0].item.name == "number_theorist"
     assert hits == sorted(hits, key=lambda hit: -hit.score)
     assert 0 < hits[0].lexical <= 1 and hits[0].dense <= 1
-    assert hits[0].score == pytest.approx(hits[0].dense + 0.3 * hits[0].lexical)
+    assert hits[0].domain is not None
+    assert hits[0].score == pytest.approx(0.4 * (hits[0].dense + 0.3 * hits[0].lexical) + 0.6 * hits[0].domain)
 
 
 async def test_search_abstains_and_respects_top_k(make_library: Make) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,23 @@ def test_a_domain_supports_its_experts() -> None:
     assert hits["e0"].domain == pytest.approx(cosines[0] - (cosines[1] - music))
 
 
+def test_words_spread_over_a_domain_count_together() -> None:
+    words = ["fugue and canon", "rhythm and metre", "tort and contract", "wills"]
+    ranking = ranked(turned(30, 30, 30, 30), words, ["music", "music", "law", "law"])
+    query = "a fugue whose metre and rhythm change like a contract"
+    shared = Rules(threshold=-1, diversity=False, domain_share=0.5)
+    hits = {hit.item: hit for hit in ranking.search(query, QUERY, top_k=4, rules=shared)}
+    assert hits["e0"].lexical < hits["e1"].lexical
+    assert hits["e0"].domain == hits["e1"].domain and hits["e2"].domain == hits["e3"].domain
+    bare = replace(shared, domain_words=0)
+    plain = {hit.item: hit for hit in ranking.search(query, QUERY, top_k=4, rules=bare)}
+    gained = {name: (hits[name].domain or 0) - (plain[name].domain or 0) for name in hits}
+    assert gained["e0"] > 2 * gained["e2"] > 0
+    by_meaning = replace(shared, lexical_share=0)
+    found = ranking.search(query, QUERY, top_k=4, rules=by_meaning)
+    assert [hit.domain for hit in found] == pytest.approx([np.cos(np.radians(30))] * 4)
+
+
 def test_small_domains_alone_are_ranked_by_their_best() -> None:
     ranking = ranked(turned(30, 40, 35), [""] * 3, ["law", "law", "music"])
     hits = {hit.item: hit for hit in ranking.search("x", QUERY, top_k=3, rules=Rules(threshold=-1, domain_share=0.5))}
@@ -163,8 +181,8 @@ def test_search_agrees_with_a_plain_loop() -> None:
 
 ROLES = {
     "Checker: recomputes the sum by a second, independent method": "answer_verifier",
-    "CSV analyst: computes the mean fare per passenger class": "tabular_analyst",
-    "Computes the correlation between two columns and its p-value": "statistician",
+    "CSV analyst: computes the mean fare per passenger class": "summary_statistics_analyst",
+    "Computes the correlation between two columns and its p-value": "correlation_analyst",
     "How many days lie between 14 February 2023 and 3 May 2024?": "calendar_expert",
     "Counts in how many ways the committee can be formed": "combinatorialist",
     "Finds the eigenvalues of the 3x3 matrix": "linear_algebra_expert",
