@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -155,9 +156,7 @@ class Captain:
         identity = parent.recording.identify("nested", {"task": task})
         branch = below(current_branch(), f"captain-{identity.request[:8]}-{identity.number}")
         approver = self._approver or parent.approver
-        tree = Tree(
-            run or parent.run, parent.recording, parent.spending, parent.depth + 1, [], approver, parent.tainted
-        )
+        tree = replace(parent, run=run or parent.run, depth=parent.depth + 1, usages=[], approver=approver)
         token = current_tree.set(tree)
         try:
             with on_branch(branch), marking(self.config.approval.mark_untrusted), self._running():

@@ -71,11 +71,14 @@ class Effects:
     approver: Approver | None = None
     tainted: set[str] = field(default_factory=set)
     """Branches in whose chats untrusted text stands."""
+    mixed: set[str] = field(default_factory=set)
+    """Branches that may have read from the run's folder what came in by another one."""
 
     @classmethod
     def of(cls, tree: Tree, config: ApprovalConfig, reporter: Reporter) -> Effects:
         """The effects of one Captain in a tree."""
-        return cls(config, tree.run.work, tree.recording, tree.spending, reporter, tree.approver, tree.tainted)
+        approver, tainted, mixed = tree.approver, tree.tainted, tree.mixed
+        return cls(config, tree.run.work, tree.recording, tree.spending, reporter, approver, tainted, mixed)
 
     def bind(self, spec: ToolSpec, *, fault: Fault) -> BaseTool[Any, Any]:
         """Makes a tool callable by a member of a team.
@@ -94,8 +97,12 @@ class Effects:
             return ""
         if spec.needs.approval or spec.name in self.config.tools:
             return "calls of this tool need approval"
-        if spec.needs.side_effects and self.config.after_untrusted and self.is_tainted():
+        if not spec.needs.side_effects or not self.config.after_untrusted:
+            return ""
+        if self.is_tainted():
             return "the tool changes something outside, and untrusted text stands in the chat"
+        if self._is_mixed():
+            return "the tool changes something outside, and untrusted text may stand in files that the team has read"
         return ""
 
     def taint(self) -> None:
@@ -106,6 +113,19 @@ class Effects:
         """Whether untrusted text stands in the chat of a branch (the running one when absent), or of one around it."""
         here = current_branch() if branch is None else branch
         return any(here == one or here.startswith(f"{one}/") or not one for one in self.tainted)
+
+    def after_reading(self) -> None:
+        """Notes that the running branch may have read files; all teams of a run share its folder.
+
+        This asks for approvals and sets no marks: which team was first decides it, and a run that goes on must make
+        the same prompts again.
+        """
+        if self.tainted:
+            self.mixed.add(current_branch())
+
+    def _is_mixed(self) -> bool:
+        here = current_branch()
+        return any(here == one or here.startswith(f"{one}/") or one.startswith(f"{here}/") for one in self.mixed)
 
     def taint_by(self, branch: str) -> None:
         """Notes that what comes next is made from the work on a branch, untrusted text included."""
@@ -171,6 +191,7 @@ class GuardedTool(BaseTool[BaseModel, Any]):
                 finally:
                     if self._spec.needs.network or self._spec.needs.untrusted:
                         self._effects.taint()  # errors of such a tool are the other side's words too
+                    self._effects.after_reading()
         except ToolError:
             raise
         except CaptainError as error:

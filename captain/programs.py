@@ -30,6 +30,7 @@ class ProgramRunner(BaseChatAgent):
         wanted: the form of the answer.
         columns: the columns of the tables that came with the task.
         shown: gives what a program printed (text, source) as members see it; it may be others' words.
+        after_reading: called when a program was run, which may have read files.
         harness: the task's examples, run after each program that could define what they call.
     """
 
@@ -40,6 +41,7 @@ class ProgramRunner(BaseChatAgent):
         wanted: Wanted,
         columns: Sequence[str] = (),
         shown: Callable[[str, str], str] = lambda text, source: text,
+        after_reading: Callable[[], None] = lambda: None,
         harness: ExampleHarness | None = None,
     ) -> None:
         super().__init__(EXECUTOR, "Runs the programs that members write.")
@@ -47,6 +49,7 @@ class ProgramRunner(BaseChatAgent):
         self._wanted = wanted
         self._columns = tuple(columns)
         self._shown = shown
+        self._after_reading = after_reading
         self._harness = harness
 
     @property
@@ -64,6 +67,7 @@ class ProgramRunner(BaseChatAgent):
             extended, mark = self._harness.extend(code)
             blocks = [CodeBlock(code=extended, language="python")]
         result = await self._executor.execute_code_blocks(blocks, cancellation_token)
+        self._after_reading()
         output, examples = result.output, None
         if self._harness and mark:
             output, examples = self._harness.read(output, mark)

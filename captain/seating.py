@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import ChatAgent, Response
 from autogen_agentchat.messages import BaseAgentEvent, BaseChatMessage, StopMessage
 from autogen_core import CancellationToken
@@ -21,6 +20,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import BaseTool
 
+from captain.calling import CallingAssistant
 from captain.chat import EXECUTOR, USER, heard
 from captain.config import Role as ModelRole
 from captain.config import TeamConfig
@@ -154,7 +154,7 @@ def _cut(text: str, most: int) -> str:
     return f"{text[: most // 2]}\n[... {len(text) - most} characters left out ...]\n{text[-most // 2 :]}"
 
 
-class Expert(AssistantAgent):
+class Expert(CallingAssistant):
     """An AutoGen assistant whose failures become a message of its team instead of an exception inside AutoGen."""
 
     def __init__(self, name: str, client: ChatCompletionClient, *, fault: Fault, **settings: Any) -> None:
@@ -189,6 +189,8 @@ class Table:
     blind: Callable[[], bool]
     shown: Callable[[str, str], str] = lambda text, source: text
     """A text from the chat and its source -> the text as the next reader sees it."""
+    after_reading: Callable[[], None] = lambda: None
+    """To be called when a program was run, which may have read files."""
     untrusted: bool = False
     """Text of others stands in what the team is told."""
 

@@ -154,6 +154,7 @@ class SubtaskWork:
             fault=fault,
             blind=floor.blind,
             shown=around.effects.shown,
+            after_reading=around.effects.after_reading,
             untrusted=around.effects.is_tainted(),
         )
         return Team(

@@ -112,6 +112,7 @@ class Team:
             wanted=self.floor.wanted,
             columns=self.brief.columns,
             shown=self.table.shown,
+            after_reading=self.table.after_reading,
             harness=self._harness,
         )
 

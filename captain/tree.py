@@ -26,6 +26,9 @@ class Tree:
     usages: list[Usage]
     approver: Approver | None = None
     tainted: set[str] = field(default_factory=set)
+    """Branches in whose chats untrusted text stands."""
+    mixed: set[str] = field(default_factory=set)
+    """Branches that may have read from the run's folder what came in by another one."""
 
 
 current_tree: ContextVar[Tree | None] = ContextVar("captain_tree", default=None)
