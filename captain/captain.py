@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from captain.config import ROLES, CaptainConfig
 from captain.errors import CaptainError, ConfigError, LimitExceeded
 from captain.events import Event
+from captain.execution import running_as
 from captain.results import Result
 from captain.tracing import span, tracing
 from captain.tree import Tree, current_tree
@@ -159,7 +159,7 @@ class Captain:
         tree = replace(parent, run=run or parent.run, depth=parent.depth + 1, usages=[], approver=approver)
         token = current_tree.set(tree)
         try:
-            with on_branch(branch), marking(self.config.approval.mark_untrusted), self._running():
+            with on_branch(branch), marking(self.config.approval.mark_untrusted), running_as(self.config):
                 result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         finally:
             current_tree.reset(token)
@@ -190,12 +190,8 @@ class Captain:
         token, marked = current_tree.set(tree), self.config.approval.mark_untrusted
         try:
             agent = {"gen_ai.agent.name": "captain", "gen_ai.agent.id": tree.run.folder.name}
-            with (
-                tracing(self.config.telemetry),
-                span("invoke_agent", "captain", agent),
-                marking(marked),
-                self._running(),
-            ):
+            traced = span("invoke_agent", "captain", agent)
+            with tracing(self.config.telemetry), traced, marking(marked), running_as(self.config):
                 result = await self._walk(task, files, output_type, tree, listener or (lambda event: None))
         except BaseException as error:
             interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
@@ -337,12 +333,6 @@ class Captain:
         if self._seatable is None:
             self._seatable = as_members(self._members)
         return self._seatable
-
-    def _running(self) -> AbstractContextManager[None]:
-        """Lets tools run programs as members' programs are run."""
-        from captain.execution import running_as
-
-        return running_as(self.config.execution, self.config.sandbox)
 
     def _executor(self, tree: Tree, reporter: Reporter) -> CodeExecutor | None:
         """Where programs run, recorded; in a replay none runs. Says so when little holds them in."""

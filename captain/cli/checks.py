@@ -16,7 +16,11 @@ from captain.execution.isolation import REMEDY, Isolation
 
 REACH_SECONDS = 5.0
 MINILM = "all-minilm-l6-v2"
-EXTRAS = {"mcp": ("mcp", "tools of MCP servers"), "docker": ("docker", "isolated code execution")}
+EXTRAS = {
+    "mcp": ("mcp", "tools of MCP servers"),
+    "documents": ("markitdown", "documents and web pages as text"),
+    "docker": ("docker", "isolated code execution"),
+}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from captain.config import ExecutionConfig, SandboxConfig
+from captain.config import CaptainConfig, ExecutionConfig, SandboxConfig
 from captain.execution.programs import show_last_expression
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ _settings: ContextVar[tuple[ExecutionConfig, SandboxConfig] | None] = ContextVar
 
 
 @contextmanager
-def running_as(config: ExecutionConfig, sandbox: SandboxConfig) -> Iterator[None]:
+def running_as(config: CaptainConfig) -> Iterator[None]:
     """Says how tools run programs as long as the block runs, and in all that it starts."""
-    token = _settings.set((config, sandbox))
+    token = _settings.set((config.execution, config.sandbox))
     try:
         yield
     finally:

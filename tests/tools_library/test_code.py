@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from captain.config import ExecutionConfig, SandboxConfig
+from captain.config import CaptainConfig
 from captain.errors import ToolError
 from captain.execution import running_as
 from tools_library import code
@@ -99,11 +99,16 @@ async def test_too_much_to_copy(workspace: Path, monkeypatch: pytest.MonkeyPatch
         await code.run_python("1")
 
 
+def settings(**execution: Any) -> CaptainConfig:
+    model = {"name": "test", "provider": "scripted", "script": ["x"]}
+    return CaptainConfig.model_validate({"model": model, "execution": execution})
+
+
 async def test_programs_run_as_the_settings_say(workspace: Path) -> None:
-    with running_as(ExecutionConfig(enabled=False), SandboxConfig()):
+    with running_as(settings(enabled=False)):
         with pytest.raises(ToolError, match="switched off"):
             await code.run_python("print(1)")
-    with running_as(ExecutionConfig(timeout=0.5), SandboxConfig()):
+    with running_as(settings(timeout=0.5)):
         assert "failed" in await code.run_python("import time\ntime.sleep(20)")
 
 

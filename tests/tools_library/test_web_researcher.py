@@ -66,6 +66,7 @@ def test_it_searches_fetches_and_cites(
     assert site.asked[0][1]["q"] == "city pool winter closing time"
     assert "x-subscription-token" not in site.asked[1][2]
     evidence = " ".join(item.model_dump_json() for item in result.evidence)
+    assert {(item.kind, item.source) for item in result.evidence} == {("tool", "fetch_page called by web_researcher")}
     assert pool in evidence and "test-key" not in evidence
     assert all("test-key" not in file.read_text() for file in result.run_dir.rglob("*.json*"))
     assert "[data" in next(ask.last for ask in model.asked("expert") if "18:30" in ask.last)
