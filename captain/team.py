@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from autogen_agentchat.base import ChatAgent, TaskResult
 from autogen_agentchat.base import Team as AutoGenTeam
-from autogen_agentchat.messages import BaseChatMessage, TextMessage
+from autogen_agentchat.messages import BaseChatMessage, TextMessage, ToolCallSummaryMessage
 from autogen_agentchat.teams import SelectorGroupChat
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeExecutor
@@ -192,13 +192,19 @@ class Team:
             if run.ok and run.output.strip():
                 return run.output.strip().splitlines()[-1][:500]
         said = [m for m in self.floor.thread if isinstance(m, BaseChatMessage) and m.source in self.floor.names]
-        return text_or_empty(said[-1]) if said else ""
+        told = [message for message in said if not _only_errors(message)]
+        return text_or_empty(told[-1]) if told else ""
 
 
 def _described(seat: Seat) -> str:
     """What the choice of a speaker is told of a member; a stranger's words as data."""
     text = seat.profile.description
     return as_data(text, "a stranger") if seat.profile.origin == "foreign" else text
+
+
+def _only_errors(message: BaseChatMessage) -> bool:
+    """Whether a message repeats nothing but the errors of tools: those are no answer."""
+    return isinstance(message, ToolCallSummaryMessage) and all(result.is_error for result in message.results)
 
 
 def text_or_empty(message: BaseChatMessage) -> str:

@@ -87,7 +87,8 @@ class ToolSpec:
         Args:
             workspace: The folder that `resolve_path` confines the function to.
             timeout: Seconds until a call is given up.
-            max_chars: Longest result in characters; a longer one is cut in the middle and says so.
+            max_chars: Longest result in characters; a longer one is cut in the middle, says so, and is whole in a file
+                of the workspace.
         """
         from captain.library.binding import BoundTool
 

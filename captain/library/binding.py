@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from captain.errors import ToolError
 from captain.library.arguments import read_arguments
-from captain.library.rendering import cap, render
+from captain.library.rendering import cap, cap_and_keep, render
 from captain.tools import within
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class BoundTool(BaseTool[BaseModel, Any]):
             raise ToolError(f"tool {self.name!r} gave no answer within {self._timeout:g} s and was given up") from error
 
     def return_value_as_string(self, value: Any) -> str:
-        """The result as text for the chat, cut to the allowed length."""
-        return cap(render(value), self._max_chars)
+        """The result as text for the chat, cut to the allowed length; the whole is then a file of the workspace."""
+        return cap_and_keep(render(value), self._max_chars, folder=self._workspace, tool=self.name)
 
     async def _run_async(self, arguments: dict[str, Any]) -> Any:
         with within(self._workspace):

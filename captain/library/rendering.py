@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+_LARGEST_FILE = 50_000_000
 _LONGEST_INTEGER_BITS = 14_000
 """Python refuses to write longer integers (about 4,200 digits) as decimals."""
 
@@ -55,10 +59,47 @@ def simplify(value: Any) -> Any:
     return str(value)
 
 
-def cap(text: str, limit: int) -> str:
-    """Cut the middle out of a text that is longer than `limit` characters, and say so in its place."""
+def cap(text: str, limit: int, *, where: str = "") -> str:
+    """Cut the middle out of a text that is longer than `limit` characters, and say so in its place.
+
+    Args:
+        text: The text.
+        limit: Characters that stay.
+        where: The file that holds the whole text, if one does.
+    """
     if len(text) <= limit:
         return text
-    notice = f"\n[... cut: {len(text) - limit} of {len(text)} characters left out ...]\n"
+    whole = f"; all of it is in the file {where!r}" if where else ""
+    notice = f"\n[... cut: {len(text) - limit} of {len(text)} characters left out{whole} ...]\n"
     head = limit * 2 // 3
     return text[:head] + notice + text[len(text) - (limit - head) :]
+
+
+def cap_and_keep(text: str, limit: int, *, folder: Path, tool: str) -> str:
+    """As `cap`; the whole of a text that is cut is kept as a file in `folder`, which the cut names.
+
+    Args:
+        text: What a tool returned.
+        limit: Characters that stay.
+        folder: The workspace; programs may have left anything in it.
+        tool: The tool's name.
+    """
+    if len(text) <= limit:
+        return text
+    content = text.encode("utf-8", "replace")
+    name = f"{tool}-result-{hashlib.sha256(content).hexdigest()[:8]}.txt"
+    return cap(text, limit, where=name if _keep(content, folder / name) else "")
+
+
+def _keep(content: bytes, path: Path) -> bool:
+    """Write a file of our own, not into what a program put in its place; says whether that worked."""
+    if len(content) > _LARGEST_FILE:
+        return False
+    try:
+        path.unlink(missing_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o644)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+    except OSError:
+        return False
+    return True

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from captain.errors import ToolError
 from captain.library.arguments import read_arguments
-from captain.library.rendering import cap
+from captain.library.rendering import cap_and_keep
 from captain.mcp_servers.announced import Announced
 from captain.mcp_servers.servers import Server, reached
 from captain.tools import ToolSpec
@@ -53,11 +53,11 @@ class ServerToolSpec(ToolSpec):
         """The tool as AutoGen calls it.
 
         Args:
-            workspace: Not used: a server has a folder of its own.
+            workspace: Where the whole of a long result is kept; the server has a folder of its own.
             timeout: Not used: a server's own time-out counts.
             max_chars: Longest result in characters.
         """
-        return BoundServerTool(self, max_chars=max_chars)
+        return BoundServerTool(self, workspace=workspace, max_chars=max_chars)
 
 
 class _Arguments(BaseModel):
@@ -69,8 +69,9 @@ class BoundServerTool(BaseTool[BaseModel, Any]):
 
     component_provider_override = "captain.mcp_servers.specs.BoundServerTool"
 
-    def __init__(self, spec: ServerToolSpec, *, max_chars: int) -> None:
+    def __init__(self, spec: ServerToolSpec, *, workspace: Path, max_chars: int) -> None:
         self.spec = spec
+        self._workspace = workspace
         self._max_chars = max_chars
         super().__init__(_Arguments, str, spec.name, spec.description)
 
@@ -104,5 +105,5 @@ class BoundServerTool(BaseTool[BaseModel, Any]):
         return await self.run_json(args.model_dump(exclude_unset=True), cancellation_token)
 
     def return_value_as_string(self, value: Any) -> str:
-        """The result, cut to the allowed length."""
-        return cap(str(value), self._max_chars)
+        """The result, cut to the allowed length; the whole is then a file of the workspace."""
+        return cap_and_keep(str(value), self._max_chars, folder=self._workspace, tool=self.name)

@@ -194,14 +194,36 @@ async def test_numpy_values_are_unwrapped() -> None:
     assert await call(give, {}) == (False, '{"mean": 2.5, "rows": [0, 1, 2]}')
 
 
-async def test_long_result_is_cut_and_says_so() -> None:
+async def test_long_result_is_cut_and_says_so(tmp_path: Path) -> None:
     def flood() -> str:
         """Flood."""
         return "a" * 5000 + "z" * 5000
 
-    _, text = await call(flood, {}, max_chars=600)
+    _, text = await call(flood, {}, tmp_path, max_chars=600)
     assert text.startswith("aaa") and text.endswith("zzz")
-    assert "9400 of 10000 characters left out" in text and len(text) < 700
+    assert "9400 of 10000 characters left out; all of it is in the file" in text and len(text) < 750
+    (kept,) = tmp_path.iterdir()
+    assert kept.name in text and kept.read_text() == flood()
+
+
+async def test_a_whole_result_is_not_written_through_what_a_program_left(tmp_path: Path) -> None:
+    def flood() -> str:
+        """Flood."""
+        return "a" * 5000
+
+    workspace, victim = tmp_path / "work", tmp_path / "victim"
+    workspace.mkdir()
+    victim.write_text("mine")
+    await call(flood, {}, workspace, max_chars=600)
+    (kept,) = workspace.iterdir()
+    kept.unlink()
+    kept.symlink_to(victim)
+    _, text = await call(flood, {}, workspace, max_chars=600)
+    assert victim.read_text() == "mine" and not kept.is_symlink() and kept.name in text
+    kept.unlink()
+    kept.mkdir()
+    _, text = await call(flood, {}, workspace, max_chars=600)
+    assert "characters left out ..." in text
 
 
 async def test_errors_of_a_tool_reach_the_model_as_text() -> None:
