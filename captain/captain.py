@@ -196,7 +196,8 @@ class Captain:
         except BaseException as error:
             interrupted = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
             status, reason = ("stopped", "interrupted") if interrupted else ("failed", str(error))
-            tree.run.finish({"status": status, "stop_reason": reason})
+            known = tree.so_far().to_dict() if tree.so_far is not None else {}
+            tree.run.finish({**known, "status": status, "stop_reason": reason})
             raise
         finally:
             current_tree.reset(token)
@@ -314,18 +315,18 @@ class Captain:
             spending=tree.spending,
             effects=effects,
         )
+        walk = Walk(around, output_type)
+        tree.so_far = lambda: _with_usage(walk.so_far(), router, tree, start)
         try:
             if executor is not None:
                 await executor.start()
             async with serving(library.servers.settings), factories:
-                result = await Walk(around, output_type).go()
+                result = await walk.go()
         finally:
             if executor is not None:
                 await executor.stop()
             await router.aclose()
-        usage = router.usage().with_others(tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
-        result = result.model_copy(update={"usage": usage, "run_dir": tree.run.folder})
-        return reporter.finished(result)
+        return reporter.finished(_with_usage(result, router, tree, start))
 
     def _own_members(self) -> tuple[ChatAgent, ...]:
         from captain.members import as_members
@@ -373,6 +374,11 @@ class Captain:
             if unpriced:
                 raise ConfigError(f"limits.usd needs a price: set model.price of {unpriced[0]!r} (prompt, completion)")
         return router
+
+
+def _with_usage(result: Result, router: ModelRouter, tree: Tree, start: float) -> Result:
+    usage = router.usage().with_others(tree.usages).model_copy(update={"seconds": time.perf_counter() - start})
+    return result.model_copy(update={"usage": usage, "run_dir": tree.run.folder})
 
 
 def solve(task: str, *, files: Sequence[str | Path] = (), output_type: type[Any] | None = None) -> Result:

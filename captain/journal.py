@@ -82,6 +82,11 @@ class Run:
         """The folder in which members' programs run and files lie."""
         return self.folder / "work"
 
+    @property
+    def closed(self) -> bool:
+        """Whether its result is written and it is free for other processes."""
+        return self._journal is None
+
     def write(self, kind: str, /, **data: Any) -> None:
         """Adds one event to the journal."""
         entry = {"t": round(time.perf_counter() - self._start, 3), "kind": kind, **data}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from captain.results import Usage
+from captain.results import Result, Usage
 
 if TYPE_CHECKING:
     from captain.durable.recording import Recording
@@ -29,6 +30,8 @@ class Tree:
     """Branches in whose chats untrusted text stands."""
     mixed: set[str] = field(default_factory=set)
     """Branches that may have read from the run's folder what came in by another one."""
+    so_far: Callable[[], Result] | None = None
+    """What the run has come to, for one that is interrupted."""
 
 
 current_tree: ContextVar[Tree | None] = ContextVar("captain_tree", default=None)

@@ -47,6 +47,10 @@ class Walk:
                 raise
             return partial
 
+    def so_far(self) -> Result:
+        """What there is in the middle of the walk."""
+        return self._cut_short("stopped", "interrupted")
+
     async def _single(self) -> Result:
         around = self.around
         assistant = SingleAssistant(around.clients("expert"), around.executor, around.config.team.max_repairs)

@@ -56,7 +56,8 @@ def _solve(config: CaptainConfig, task: str, files: Sequence[Path]) -> Result | 
             chief = Captain(config, approver=ask_on_terminal())
             return asyncio.run(chief.solve_async(task, files=list(files), run=run, listener=show))
     except KeyboardInterrupt:
-        run.finish({"status": "stopped", "stop_reason": "interrupted", "run_dir": str(run.folder)})
+        if not run.closed:  # interrupted before the Captain had it, which else keeps what was done
+            run.finish({"status": "stopped", "stop_reason": "interrupted", "run_dir": str(run.folder)})
         notice(f"interrupted; what was done is kept in {run.folder}")
         return None
 
