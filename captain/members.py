@@ -49,7 +49,10 @@ class GuardedMember(BaseChatAgent):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
-        """Takes the turn and shows what happens in it."""
+        """Takes the turn and shows what happens in it; takes none once the chat has failed."""
+        if self._fault.error is not None:
+            yield Response(chat_message=StopMessage(content=f"stopped: {self._fault.error}", source=self.name))
+            return
         try:
             async for item in self._agent.on_messages_stream([heard(m) for m in messages], cancellation_token):
                 yield item

@@ -164,7 +164,10 @@ class Expert(CallingAssistant):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response, None]:
-        """Takes one turn."""
+        """Takes one turn; none once the chat has failed, so that nothing more is paid."""
+        if self._fault.error is not None:
+            yield Response(chat_message=StopMessage(content=f"stopped: {self._fault.error}", source=self.name))
+            return
         try:
             async for item in super().on_messages_stream([heard(m) for m in messages], cancellation_token):
                 yield item
