@@ -17,6 +17,7 @@ from captain.config import CaptainConfig, ModelSpec
 from captain.config import Role as ModelRole
 from captain.decide import decide
 from captain.durable.branches import below, current_branch, on_branch
+from captain.durable.reading import on_record
 from captain.durable.recording import Recording
 from captain.factory_seats import FactorySeats
 from captain.library import AgentProfile, Hit, Library
@@ -145,8 +146,12 @@ class Casting:
         entry = self.recording.find(identity)
         if entry is not None:
             tool = self.library.tool
-            seats = tuple(seat_from(data, members=self.members, tool=tool) for data in entry["seats"])
-            return Cast(seats, tuple(CastRecord.model_validate(data) for data in entry["records"]))
+            with on_record("team"):
+                seats = tuple(seat_from(data, members=self.members, tool=tool) for data in entry["seats"])
+                records = tuple(CastRecord.model_validate(data) for data in entry["records"])
+                if len(records) != len(seats):
+                    raise ValueError("seats and their records differ in number")
+                return Cast(seats, records)
         cast = None if without else self.cache.get(key)
         cast = cast or await self._cast(subtask, without)
         seated = [describe_seat(seat) for seat in cast.seats]

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from captain.config import ApprovalConfig
 from captain.durable.branches import current_branch
 from captain.durable.effects import RecordedTool
+from captain.durable.reading import on_record
 from captain.durable.recording import Recording
 from captain.errors import CaptainError, Paused, ToolError
 from captain.limits import Spending
@@ -153,7 +154,9 @@ class Effects:
                 raise Paused(waits)
             return (await self.approver(request)).model_dump(mode="json")
 
-        return Approval.model_validate(await self.recording.step("decision", request.model_dump(mode="json"), ask))
+        decision = await self.recording.step("decision", request.model_dump(mode="json"), ask)
+        with on_record("decision"):
+            return Approval.model_validate(decision)
 
 
 class GuardedTool(BaseTool[BaseModel, Any]):

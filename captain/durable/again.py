@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from captain.durable.reading import repair
 from captain.durable.recording import Recording
 from captain.durable.resuming import RecordedRun, read_run
@@ -37,8 +39,8 @@ async def go_on(
     """Goes on with a run; one that has ended with an answer gives its result."""
     recorded = read_run(run_dir, overrides)
     _check_members(recorded, members)
-    if recorded.ended:
-        return Result.model_validate(dict(recorded.result))
+    if recorded.ended and (result := _ended(recorded)) is not None:
+        return result
     run = Run(recorded.folder, elapsed=recorded.journal.elapsed)
     recorded = read_run(run_dir, overrides)  # nobody else writes any more
     repair(recorded.folder, recorded.journal)
@@ -71,6 +73,14 @@ def differences(run_dir: str | Path, result: Result) -> list[str]:
         return ["status"]
     now = result.to_dict()
     return sorted(name for name in now if name not in _NOT_COMPARED and now[name] != recorded.get(name))
+
+
+def _ended(recorded: RecordedRun) -> Result | None:
+    """The result on disk; None when the file is damaged: the journal then gives it again."""
+    try:
+        return Result.model_validate(dict(recorded.result))
+    except ValidationError:
+        return None
 
 
 def _check_members(recorded: RecordedRun, members: Sequence[ChatAgent | Team]) -> None:

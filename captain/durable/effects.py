@@ -10,6 +10,7 @@ from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
 from autogen_core.tools import BaseTool, ToolSchema
 from pydantic import BaseModel
 
+from captain.durable.reading import on_record
 from captain.durable.recording import Recording, UnknownOutcome
 from captain.errors import ToolError
 from captain.tools import keyed
@@ -96,7 +97,8 @@ class RecordedExecutor(CodeExecutor):
             value = await self._recording.step("program", request, work, repeatable=self._repeatable)
         except UnknownOutcome as error:
             return CodeResult(exit_code=1, output=str(error))
-        return CodeResult(exit_code=int(value["exit_code"]), output=str(value["output"]))
+        with on_record("program"):
+            return CodeResult(exit_code=int(value["exit_code"]), output=str(value["output"]))
 
     async def start(self) -> None:
         """Prepares the executor."""

@@ -8,7 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from captain.briefing import Brief, take_in
+from captain.durable.reading import on_record
 from captain.durable.recording import Recording
 
 
@@ -24,5 +27,5 @@ async def taken_in(recording: Recording, task: str, files: Sequence[str | Path],
 
     request = {"task": task, "files": [Path(file).name for file in files]}
     brief = await recording.step("brief", request, work)
-    lists = {name: tuple(value) for name, value in brief.items() if name != "task"}
-    return Brief(task=brief["task"], **lists)
+    with on_record("brief"):
+        return TypeAdapter(Brief).validate_python(brief)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ from captain.errors import ConfigError
 from captain.journal import JOURNAL
 
 Entry = Mapping[str, Any]
+
+_DEEPEST = 200
+_LONGEST = 1e10
+"""Seconds of work that no run comes to: three hundred years."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,7 @@ class JournalText:
     @property
     def elapsed(self) -> float:
         """Seconds that the processes that wrote it worked on the run."""
-        times = [entry["t"] for entry in self.entries if isinstance(entry.get("t"), int | float)]
-        return float(max(times, default=0.0))
+        return max((_seconds(entry.get("t")) for entry in self.entries), default=0.0)
 
 
 def read_journal(folder: Path) -> JournalText:
@@ -71,9 +75,45 @@ def repair(folder: Path, text: JournalText) -> None:
             file.truncate(text.whole)
 
 
+@contextmanager
+def on_record(kind: str) -> Iterator[None]:
+    """Where recorded data is taken apart: data of another shape than was written is a fault of the file.
+
+    Raises:
+        ConfigError: The block stumbled over the data.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = (str(error).splitlines() or [""])[0][:200]
+        raise ConfigError(
+            f"the journal's record of a {kind.replace('_', ' ')} is damaged ({type(error).__name__}: {reason}); "
+            "restore the file, or remove this line and all after it"
+        ) from error
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LONGEST:
+        return 0.0
+    return float(value)
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects stand in each other; counted up to one level too many."""
+    level, depth = [value], 0
+    while level and depth <= _DEEPEST:
+        inner = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
+        level, depth = [child for child in inner if isinstance(child, dict | list)], depth + 1
+    return depth
+
+
 def _object(line: bytes) -> Entry | None:
     try:
         value = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and isinstance(value.get("kind"), str) else None
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        return None
+    # Whoever writes it again, deeper in its own calls, would come to the end of the stack.
+    deep = line.count(b"[") + line.count(b"{") > _DEEPEST and _depth(value) > _DEEPEST
+    return None if deep else value

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from captain.durable.branches import current_branch
-from captain.durable.reading import Entry
+from captain.durable.reading import Entry, on_record
 from captain.errors import CaptainError, NotRecorded, ToolError
 from captain.journal import Run, plain
 from captain.secrets import scrub
@@ -205,7 +205,8 @@ class Recording:
             return None
         if entry.get("error") and not self.strict and self._last[call.branch] == self._places[identity]:
             return None
-        return replace(ModelCall.from_dict(entry), recorded=True)
+        with on_record("model_call"):
+            return replace(ModelCall.from_dict(entry), recorded=True)
 
 
 def _digest(request: Any) -> str:
@@ -219,7 +220,7 @@ def _named(identity: Identity) -> dict[str, Any]:
 
 def _identity_of(entry: Entry) -> Identity | None:
     branch, request, number = entry.get("branch"), entry.get("request_hash"), entry.get("number")
-    if isinstance(branch, str) and isinstance(request, str) and isinstance(number, int):
+    if isinstance(branch, str) and isinstance(request, str) and type(number) is int:
         return Identity(branch, entry["kind"], request, number)
     return None
 

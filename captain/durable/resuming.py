@@ -19,6 +19,8 @@ from captain.durable.reading import Entry, JournalText, read_journal
 from captain.errors import ConfigError
 from captain.journal import CONFIG, RESULT, yaml_of
 
+# What reading data of another shape than was written ends in; `ValidationError` is a `ValueError`.
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 TASK, MODELS = "task", "models"
 
 
@@ -61,6 +63,9 @@ def read_run(folder: str | Path, overrides: Sequence[str] = ()) -> RecordedRun:
     entry = next((entry for entry in journal.entries if entry["kind"] == TASK), None)
     if entry is None:
         raise ConfigError(f"{str(path)!r} holds no task: the run ended before it began, or is no solve; start it anew")
+    task = entry.get("task")
+    if not isinstance(task, str) or not task.strip():
+        raise ConfigError(f"the journal's line {TASK!r} is damaged: it holds no task")
     stored = _read_config(path)
     changes = list(_code_changes(entry))
     if entry.get("config") != digest_of(stored):
@@ -72,10 +77,10 @@ def read_run(folder: str | Path, overrides: Sequence[str] = ()) -> RecordedRun:
     return RecordedRun(
         folder=path,
         config=config,
-        task=str(entry.get("task", "")),
-        files=tuple(map(str, entry.get("files") or ())),
+        task=task,
+        files=_texts(entry, "files"),
         output_type=_type_at(entry.get("output_type")),
-        members=tuple(map(str, entry.get("members") or ())),
+        members=_texts(entry, "members"),
         journal=journal,
         result=_read_result(path),
         changes=tuple(changes),
@@ -112,6 +117,17 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+def _texts(entry: Entry, name: str) -> tuple[str, ...]:
+    values = entry.get(name, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ConfigError(f"the journal's line {TASK!r} is damaged: {name} is no list of texts")
+    return tuple(values)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
 def _read_config(folder: Path) -> CaptainConfig:
     import yaml
 
@@ -120,14 +136,14 @@ def _read_config(folder: Path) -> CaptainConfig:
         return CaptainConfig.model_validate(data)
     except OSError as error:
         raise ConfigError(f"{folder / CONFIG}: cannot be read: {error.strerror or error}") from error
-    except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{folder / CONFIG}: not a configuration: {str(error).splitlines()[0]}") from error
+    except (yaml.YAMLError, *_UNREADABLE) as error:
+        raise ConfigError(f"{folder / CONFIG}: not a configuration: {_first_line(error)}") from error
 
 
 def _read_result(folder: Path) -> Mapping[str, Any]:
     try:
         value = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -149,8 +165,8 @@ def _with_models(config: CaptainConfig, entries: Sequence[Entry]) -> CaptainConf
         roles = {role: ModelSpec.model_validate(spec) for role, spec in entry["roles"].items()}
         data = config.model_dump() | {"model": roles["expert"], "roles": roles}
         return CaptainConfig.model_validate(data)
-    except (ValidationError, KeyError, AttributeError, TypeError) as error:
-        raise ConfigError(f"the journal's line {MODELS!r} is damaged: {str(error).splitlines()[0]}") from error
+    except _UNREADABLE as error:
+        raise ConfigError(f"the journal's line {MODELS!r} is damaged: {_first_line(error)}") from error
 
 
 def _changed(config: CaptainConfig, overrides: Sequence[str]) -> tuple[CaptainConfig, list[str]]:
@@ -165,7 +181,10 @@ def _changed(config: CaptainConfig, overrides: Sequence[str]) -> tuple[CaptainCo
             node = node.get(parent) if isinstance(node, dict) else None
         if not equals or not isinstance(node, dict) or name not in node:
             raise ConfigError(f"{override!r} is no setting of a run; give KEY=VALUE, such as limits.calls=50")
-        node[name] = yaml.safe_load(text)
+        try:
+            node[name] = yaml.safe_load(text)
+        except (yaml.YAMLError, *_UNREADABLE) as error:
+            raise ConfigError(f"{override!r}: the value is not valid YAML: {_first_line(error)}") from error
     try:
         return CaptainConfig.model_validate(data), [f"changed for this resume: {override}" for override in overrides]
     except ValidationError as error:
@@ -180,6 +199,6 @@ def _type_at(path: Any) -> type[Any] | None:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, *_UNREADABLE) as error:
         raise ConfigError(f"the type {path!r} of the answer cannot be imported here: {error}") from error
     return found if isinstance(found, type) else None

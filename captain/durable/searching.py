@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import TypeAdapter
+
+from captain.durable.reading import on_record
 from captain.durable.recording import Recording
 from captain.library import AgentProfile, Hit, Library
 from captain.library.keeping import Kept
 
 if TYPE_CHECKING:
     from captain.tools import ToolSpec
+
+Item = TypeVar("Item")
+_HIT: TypeAdapter[Hit[Any]] = TypeAdapter(Hit[Any])
 
 
 class RecordedLibrary:
@@ -30,8 +37,7 @@ class RecordedLibrary:
             return [_plain(hit) for hit in await self._library.search_experts(text, top_k)]
 
         found = await self._recording.step("search", {"of": "expert", "text": text, "top_k": top_k}, work)
-        known = {profile.name: profile for profile in self._library.experts()}
-        return [_hit(row, known[row["item"]]) for row in found if row["item"] in known]
+        return _hits(found, {profile.name: profile for profile in self._library.experts()})
 
     async def list_servers(self) -> dict[str, Any]:
         """As `Library.list_servers`; a run that goes on has the tools that it began with."""
@@ -42,7 +48,8 @@ class RecordedLibrary:
             return await self._library.list_servers()
 
         known: dict[str, Any] = await self._recording.step("servers", sorted(self._library.servers.settings), work)
-        self._library.servers.adopt(known)
+        with on_record("list of servers"):
+            self._library.servers.adopt(known)
         return known
 
     async def search_tools(self, text: str, top_k: int | None = None) -> list[Hit[ToolSpec]]:
@@ -53,8 +60,7 @@ class RecordedLibrary:
             return [_plain(hit) for hit in await self._library.search_tools(text, top_k)]
 
         found = await self._recording.step("search", {"of": "tool", "text": text, "top_k": top_k}, work)
-        known = {tool.name: tool for tool in self._library.tools()}
-        return [_hit(row, known[row["item"]]) for row in found if row["item"] in known]
+        return _hits(found, {tool.name: tool for tool in self._library.tools()})
 
     async def keep(self, profile: AgentProfile) -> Kept:
         """As `Library.keep`, once: to keep the same expert again gives the one that was kept."""
@@ -64,7 +70,8 @@ class RecordedLibrary:
             return {"profile": kept.profile.model_dump(mode="json"), "refused": kept.refused}
 
         kept = await self._recording.step("keep", _said(profile), work)
-        return Kept(AgentProfile.model_validate(kept["profile"]), kept["refused"])
+        with on_record("new expert"):
+            return Kept(AgentProfile.model_validate(kept["profile"]), bool(kept["refused"]))
 
     async def alike(self, profile: AgentProfile) -> AgentProfile | None:
         """As `Library.alike`."""
@@ -74,7 +81,8 @@ class RecordedLibrary:
             return None if found is None else found.model_dump(mode="json")
 
         found = await self._recording.step("alike", _said(profile), work)
-        return None if found is None else AgentProfile.model_validate(found)
+        with on_record("comparison of experts"):
+            return None if found is None else AgentProfile.model_validate(found)
 
     async def likeness(self, text: str, other: str) -> float:
         """As `Library.likeness`."""
@@ -82,7 +90,9 @@ class RecordedLibrary:
         async def work(_: str) -> float:
             return await self._library.likeness(text, other)
 
-        return float(await self._recording.step("likeness", [text, other], work))
+        found = await self._recording.step("likeness", [text, other], work)
+        with on_record("comparison of texts"):
+            return float(found)
 
     def record(self, expert: str, **use: Any) -> None:
         """As `Library.record`; a replay uses nobody."""
@@ -100,5 +110,6 @@ def _plain(hit: Hit[Any]) -> dict[str, Any]:
     return values | {"item": hit.item.name}
 
 
-def _hit(row: dict[str, Any], item: Any) -> Hit[Any]:
-    return Hit(**{**row, "item": item})
+def _hits(rows: Any, known: Mapping[str, Item]) -> list[Hit[Item]]:
+    with on_record("search"):
+        return [_HIT.validate_python({**row, "item": known[row["item"]]}) for row in rows if row["item"] in known]

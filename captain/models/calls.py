@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 from captain.config import ModelSpec, Price
@@ -15,6 +16,9 @@ from captain.results import RoleUsage, Usage
 
 if TYPE_CHECKING:
     from autogen_core.models import LLMMessage
+    from pydantic import TypeAdapter
+
+_FINISHES = ("", "stop", "length", "function_calls", "content_filter", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,28 @@ class ModelCall:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ModelCall:
-        """Reads what `to_dict` gave; what is not of a call is left out."""
-        known = {name: data[name] for name in cls.__slots__ if name in data and name != "usage"}
-        known["tool_calls"] = tuple(known.get("tool_calls") or ())
-        return cls(**known, usage=CallUsage(**(data.get("usage") or {})))
+        """Reads what `to_dict` gave; what is not of a call is left out.
+
+        Raises:
+            ValueError: It is no call.
+        """
+        known = {name: data[name] for name in cls.__slots__ if name in data}
+        call = _reader().validate_python({**known, "tool_calls": known.get("tool_calls") or ()})
+        wanted = ("id", "name", "arguments")
+        numbers = (call.usage.prompt_tokens, call.usage.completion_tokens, call.usage.cached_tokens, call.attempts)
+        amounts = (*numbers, call.seconds, call.usd or 0.0)
+        if not all(0 <= amount < math.inf for amount in amounts) or call.finish_reason not in _FINISHES:
+            raise ValueError("a number or a finish reason that no call has")
+        if not all(name in one for one in call.tool_calls for name in wanted):
+            raise ValueError("a tool call without id, name or arguments")
+        return call
+
+
+@lru_cache(maxsize=1)
+def _reader() -> TypeAdapter[ModelCall]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ModelCall)
 
 
 class CallMemory(Protocol):

@@ -22,6 +22,7 @@ from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
 from captain.config import ModelSpec
+from captain.durable.reading import on_record
 from captain.errors import ModelError
 from captain.models.calls import CallMemory, CallUsage, Meter, ModelCall, cost, request_hash
 from captain.models.failures import EndpointError, RecordedFailure, status_of
@@ -170,7 +171,8 @@ class MeteredClient(ChatCompletionClient):
         digest = request_hash(self.spec, messages=(), tools=(), tool_choice="none", arguments=data)
         call, known = self._look_up(ModelCall(self.role, self.spec.name, digest))
         if known is not None:
-            return float(known.text)
+            with on_record("score"):
+                return float(known.text)
         sent = await self._send(call, ask)
         usage = CallUsage(estimate_tokens(prompt), estimate_tokens(text), estimated=True)
         self._record(
