@@ -146,7 +146,7 @@ class LibraryConfig(Settings):
     """Cosine of two descriptions above which a new expert does the same as the old one, and is refused."""
     top_k: int = Field(default=5, ge=1)
     """Experts that a search offers at most."""
-    threshold: float = 0.3
+    threshold: float = 0.32
     """Experts are not offered whose similarity (meaning, words, support of the domain) is below this (abstention)."""
     margin: float = 0.04
     """A best hit that leads by this much is taken without asking a model."""
@@ -252,6 +252,8 @@ class ToolsConfig(Settings):
     """Hits are not offered whose similarity (meaning and words) is below this."""
     spread: float = Field(default=0.1, ge=0)
     """What a tool's score loses in the list for each better one of its category, so that several needs are served."""
+    field_share: float = Field(default=0.3, ge=0, lt=1)
+    """How much of a tool's score is that of the best tools of its field."""
 
     @field_validator("mcp")
     @classmethod

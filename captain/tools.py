@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import sys
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,6 +72,8 @@ class ToolSpec:
     function: Callable[..., Any]
     parameters: tuple[Parameter, ...] = ()
     needs: Needs = Needs()
+    field: str = ""
+    """What several categories have in common, as the module's `FIELD` says; tools of a field support each other."""
 
     def missing(self) -> list[str]:
         """Why the tool cannot work here, one short reason each; empty when it can."""
@@ -175,6 +178,7 @@ def spec_of(function: Callable[..., Any], *, name: str | None = None) -> ToolSpe
         function=function,
         parameters=_parameters(function, where, _described_arguments(documentation)),
         needs=getattr(function, _MARK, Needs()),
+        field=str(getattr(sys.modules.get(function.__module__), "FIELD", "")),
     )
 
 

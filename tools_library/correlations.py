@@ -22,6 +22,8 @@ from tools_library.tables import (
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_MATRIX = 40
 
 

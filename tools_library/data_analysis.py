@@ -14,6 +14,8 @@ from tools_library.tables import column_name, located, numbers, one_of, read_tab
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_SHOWN = 50
 _FUNCTIONS = ("count", "sum", "mean", "median", "minimum", "maximum", "std", "distinct")
 

@@ -15,6 +15,8 @@ from tools_library.tables import cell_text, column_name, numbers, numeric_column
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 _METHODS = ("mean", "median", "mode", "constant", "forward", "backward", "interpolate", "drop")
 
 

@@ -8,6 +8,8 @@ from captain.errors import ToolError
 from captain.tools import tool
 from tools_library.tables import numbers, one_of, read_table, rounded, varied
 
+FIELD = "tables"
+
 MAX_BINS = 100
 _QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 _CANDIDATES = {

@@ -13,6 +13,8 @@ from tools_library.tables import cell_text, column_name, numbers, one_of, read_t
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_CATEGORIES = 100
 _PARTS = ("year", "quarter", "month", "week", "day", "weekday", "weekday_name", "day_of_year", "hour", "minute")
 

@@ -9,6 +9,8 @@ from captain.tools import tool
 from tools_library.samples import finite, groups_of, significance, two_samples
 from tools_library.tables import cell_text, column_name, numbers, one_of, read_table, rounded, varied
 
+FIELD = "tables"
+
 
 @tool
 def normality_test(path: str, column: str, alpha: float = 0.05, method: str = "shapiro") -> dict[str, Any]:

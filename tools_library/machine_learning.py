@@ -12,6 +12,8 @@ from tools_library.tables import cell_text, column_name, numbers, numeric_column
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_CATEGORIES = 50
 _REGRESSORS = ("linear", "ridge", "lasso", "tree", "forest", "boosting", "neighbours")
 _CLASSIFIERS = ("logistic", "tree", "forest", "boosting", "neighbours", "bayes")

@@ -12,6 +12,8 @@ from tools_library.tables import numbers, one_of, read_table, rounded
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_SHOWN = 50
 
 

@@ -11,6 +11,8 @@ from tools_library.tables import paired, read_table, rounded, varied
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+FIELD = "tables"
+
 
 @tool
 def linear_regression(path: str, target: str, features: list[str]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from tools_library.tables import Numbers, cell_text, column_name, numbers, read_
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_COLUMNS = 60
 
 

@@ -12,6 +12,8 @@ from tools_library.tables import column_name, numbers, one_of, read_table
 if TYPE_CHECKING:
     import pandas
 
+FIELD = "tables"
+
 MAX_PERIODS = 120
 _PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 _FUNCTIONS = ("count", "sum", "mean", "median", "minimum", "maximum", "std")

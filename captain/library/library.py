@@ -18,6 +18,7 @@ from captain.library.hits import Hit, Rules
 from captain.library.index import Index, IndexReport, QueryEmbedder
 from captain.library.keeping import FOLDERS, Keeper, Kept
 from captain.library.loading import load_tools
+from captain.library.parts import merged, parts_of
 from captain.library.profiles import AgentProfile, find_kept
 from captain.library.ranking import Entry
 from captain.library.sources import find_configured
@@ -27,6 +28,9 @@ from captain.mcp_servers.toolbox import Toolbox
 from captain.tools import ToolSpec
 
 _logger = logging.getLogger(__name__)
+
+_POOL = 4
+"""How many times more tools are looked for by each sentence of a need than are offered in the end."""
 
 
 class Library:
@@ -172,11 +176,15 @@ class Library:
         rules = Rules(
             threshold=settings.threshold,
             lexical_share=self.config.library.lexical_share,
-            spread=settings.spread,
+            domain_share=settings.field_share,
+            domain_words=0.0,
             diversity=self.config.library.diversity,
         )
         await self.list_servers()
-        return await self._tool_index.search(text, self._usable(), top_k=wanted, rules=rules)
+        usable = self._usable()
+        searches = (self._tool_index.search(part, usable, top_k=wanted * _POOL, rules=rules) for part in parts_of(text))
+        found = await asyncio.gather(*searches)
+        return merged(found, group=lambda tool: tool.category, spread=settings.spread, top_k=wanted)
 
     def index(self, rebuild: bool = False) -> IndexReport:
         """Bring the index to the experts and to the tools that can work here, and audit it. Blocks.
@@ -362,7 +370,7 @@ def _describe_expert(profile: AgentProfile) -> Entry:
 def _describe_tool(spec: ToolSpec) -> Entry:
     name = spec.name.replace("_", " ")
     words = " ".join([name, spec.category, spec.description, *(parameter.description for parameter in spec.parameters)])
-    return Entry(spec.name, f"{name}: {spec.description}", words, spec.category)
+    return Entry(spec.name, f"{name}: {spec.description}", words, spec.field or spec.category)
 
 
 def _absolute(source: str) -> str:

@@ -21,7 +21,9 @@ from captain.library.profiles import AgentProfile, source_files
 from captain.library.sources import MEMBERS, PROFILES
 from captain.library.spelling import did_you_mean
 
-RESERVED = frozenset({"executor", "user", "system", "assistant", "tool"})
+RESERVED = frozenset(
+    {"executor", "user", "system", "assistant", "tool", "captain", "planner", "selector", "speaker", "reflector"}
+)
 LENGTHS = {"title": (3, 60), "description": (40, 400), "instructions": (80, 1200)}
 """Characters, from and to."""
 

@@ -85,7 +85,9 @@ def entries_in(path: Traversable) -> list[FoundEntry]:
     for name, (key, _) in nodes.items():
         if name not in ("domain", "profiles"):
             hint = did_you_mean(name, ("domain", "profiles"))
-            raise ConfigError(f"{_place(path, key)}: unknown key {_short(name)}; expected 'domain' and 'profiles'{hint}")
+            raise ConfigError(
+                f"{_place(path, key)}: unknown key {_short(name)}; expected 'domain' and 'profiles'{hint}"
+            )
     if "profiles" not in nodes or not isinstance(nodes["profiles"][1], yaml.SequenceNode):
         node = nodes["profiles"][0] if "profiles" in nodes else root
         raise ConfigError(f"{_place(path, node)}: expected a list 'profiles'")
@@ -141,7 +143,9 @@ def _check_nodes(path: Traversable, node: yaml.Node | None, sizes: dict[int, int
     if id(node) in sizes:
         return sizes[id(node)]
     if node.tag not in _PLAIN_TAGS:
-        raise ConfigError(f"{_place(path, node)}: {_short(node.tag.rpartition(':')[2])} is no type that a profile can hold")
+        raise ConfigError(
+            f"{_place(path, node)}: {_short(node.tag.rpartition(':')[2])} is no type that a profile can hold"
+        )
     children = [child for pair in node.value for child in pair] if isinstance(node, yaml.MappingNode) else node.value
     if isinstance(node, yaml.MappingNode):
         _refuse_doubled_keys(path, node)

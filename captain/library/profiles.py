@@ -160,7 +160,9 @@ def write_profile(folder: Path, profile: AgentProfile) -> None:
     Raises:
         ConfigError: The folder cannot be written.
     """
-    fields = profile.model_dump(mode="json", exclude_defaults=True, exclude={"domain", "source"}) | {"origin": profile.origin}
+    fields = profile.model_dump(mode="json", exclude_defaults=True, exclude={"domain", "source"}) | {
+        "origin": profile.origin
+    }
     text = yaml.safe_dump(
         {"domain": profile.domain, "profiles": [fields]}, allow_unicode=True, sort_keys=False, width=110
     )
