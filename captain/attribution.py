@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from captain.durable.reading import on_record
 from captain.results import Failure
 
 _TOLD = 300
@@ -82,10 +83,15 @@ class FailureLog:
 
 
 def failures_in(entries: Iterable[Mapping[str, Any]]) -> list[Failure]:
-    """What failed in a run, from its journal, first things first."""
+    """What failed in a run, from its journal, first things first.
+
+    Raises:
+        ConfigError: A line of the journal is damaged.
+    """
     log = FailureLog()
     for entry in entries:
-        log.take(str(entry["kind"]), entry)
+        with on_record(str(entry["kind"])):
+            log.take(str(entry["kind"]), entry)
     return log.failures
 
 

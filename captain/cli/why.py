@@ -23,14 +23,15 @@ def explain_run(folder: Path, *, as_json: bool) -> None:
         failures = failures_in(journal.entries)
         first = first_wrong(failures)
         result = _result(folder)
+        missing, unknown = _lines(result.get("missing")), _lines(result.get("unknown"))
         emit(
             {
                 "status": result.get("status"),
                 "stop_reason": result.get("stop_reason"),
                 "first": first.model_dump(mode="json") if first else None,
                 "failures": [failure.model_dump(mode="json") for failure in failures],
-                "missing": result.get("missing", []),
-                "unknown": result.get("unknown", []),
+                "missing": missing,
+                "unknown": unknown,
             }
         )
         if as_json:
@@ -42,15 +43,19 @@ def explain_run(folder: Path, *, as_json: bool) -> None:
         say(f"first     {first.line()}")
         for failure in failures:
             say(f"{failure.what:9} {failure.line()}")
-        for goal in result.get("missing", []):
+        for goal in missing:
             say(f"missing   {one_line(goal)}")
-        for line in result.get("unknown", []):
+        for line in unknown:
             say(f"unknown   {one_line(line)}")
+
+
+def _lines(value: Any) -> list[str]:
+    return [str(line) for line in value] if isinstance(value, list) else []
 
 
 def _result(folder: Path) -> dict[str, Any]:
     try:
         value = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

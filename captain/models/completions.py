@@ -52,10 +52,10 @@ def read_completion(content: bytes, place: str, *, key: str = "") -> tuple[ChatC
         raise _broken(f"{place}: the reply broke off: {line(detail_of(choice.get('error') or 'no reason given'), key)}")
     message = _message(choice["message"], place)
     clean = {
-        "id": str(data.get("id") or ""),
+        "id": plain_text(str(data.get("id") or "")),
         "object": "chat.completion",
         "created": 0,
-        "model": str(data.get("model") or ""),
+        "model": plain_text(str(data.get("model") or "")),
         "choices": [{"index": 0, "message": message, "finish_reason": _finish(choice, message), "logprobs": None}],
     }
     return ChatCompletion.model_validate(clean), _usage(data.get("usage"))
