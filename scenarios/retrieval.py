@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ Found = Sequence["Hit[AgentProfile]"]
 _TOP = 3
 _TOOLS = 5
 _STEPS = 0.02
+_HALVES = ("tuned on", "held out")
 
 
 class Retrieval(Settings):
@@ -50,7 +52,15 @@ class Retrieval(Settings):
         """
         from captain.library import Library
 
-        library = Library(captain.config)
+        config = captain.config
+        with tempfile.TemporaryDirectory(prefix="captain-retrieval-") as folder:
+            if config.library.user_dir is None:
+                # Experts that this user keeps are not what is measured, unless their folder is named.
+                alone = config.library.model_copy(update={"user_dir": folder})
+                config = config.model_copy(update={"library": alone})
+            return await self._measure(Library(config), captain, journal)
+
+    async def _measure(self, library: Library, captain: Solver, journal: Journal) -> ScenarioResult:
         self._check(library)
         problems, strangers = read_problems(), out_of_domain_queries()
         journal.write("progress", text=f"{len(problems)} problems, {len(library.experts())} experts")
@@ -66,18 +76,19 @@ class Retrieval(Settings):
         thresholds = self._threshold_rows(
             best[: len(problems)], best[len(problems) :], chosen=settings, seed=captain.config.seed
         )
-        tools = await self._tool_row(library, problems)
-        _write_csv(journal, "domains.csv", rows)
-        _write_csv(journal, "thresholds.csv", thresholds)
-        summary = self._summary(captain, rows, thresholds, tools)
+        tools = await self._tool_rows(library, problems, strangers, seed=captain.config.seed)
+        tables = {"domains.csv": rows, "thresholds.csv": thresholds, "tools.csv": tools}
+        for name, table in tables.items():
+            _write_csv(journal, name, table)
+        summary = self._summary(captain, rows, thresholds, tools) | {"experts": len(library.experts())}
         held = next(
             row for row in rows if (row["variant"], row["half"], row["source"]) == ("configured", "held out", "all")
         )
         return ScenarioResult(
             name=self.name,
             summary=summary,
-            rows=[*rows, *thresholds, tools],
-            artifacts=["domains.csv", "thresholds.csv"],
+            rows=[*rows, *thresholds, *tools],
+            artifacts=list(tables),
             headline={name: held[name] for name in ("domain@1", "domain@3")},
         )
 
@@ -119,7 +130,7 @@ class Retrieval(Settings):
             for problem, hits in zip(problems, found, strict=True)
         ]
         rows = []
-        for half, part in zip(("tuned on", "held out"), halves(judged, seed=seed), strict=True):
+        for half, part in zip(_HALVES, halves(judged, seed=seed), strict=True):
             for source in ["all", *dict.fromkeys(source for source, _ in part)]:
                 of_source = [flags for name, flags in part if source in ("all", name)]
                 rows.append({"variant": variant, "half": half, "source": source, **_rates(of_source)})
@@ -139,7 +150,7 @@ class Retrieval(Settings):
                     {
                         "threshold": value,
                         "configured": value == chosen,
-                        "half": ("tuned on", "held out")[half],
+                        "half": _HALVES[half],
                         "abstention": _share_below(strangers, value),
                         "false_abstention": _share_below(problems, value),
                         "strangers": len(strangers),
@@ -148,32 +159,41 @@ class Retrieval(Settings):
                 )
         return rows
 
-    async def _tool_row(self, library: Library, problems: Sequence[Problem]) -> dict[str, Any]:
-        """How often each concept of a question has a tool among the first five; and by chance."""
-        serving = tools_of_concepts()
-        asked = [problem for problem in problems if problem.concepts]
-        hits = 0
+    async def _tool_rows(
+        self, library: Library, problems: Sequence[Problem], strangers: Sequence[str], *, seed: int
+    ) -> list[dict[str, Any]]:
+        """How often each concept of a question has a tool among the first five, by half; and by chance."""
+        serving = {concept: set(names) for concept, names in tools_of_concepts().items()}
         offered = len([tool for tool in library.tools() if not tool.missing()])
-        chance = 0.0
-        for problem in asked:
+        served = []
+        for problem in (problem for problem in problems if problem.concepts):
             found = {hit.item.name for hit in await library.search_tools(problem.text, _TOOLS)}
-            hits += all(found & set(serving[concept]) for concept in problem.concepts)
-            chance += _by_chance([set(serving[concept]) for concept in problem.concepts], offered)
-        low, high = wilson_interval(hits, len(asked))
-        return {
-            "tools": offered,
-            "questions": len(asked),
-            "recall@5": round(hits / len(asked), 4) if asked else None,
-            "ci95": [round(low, 4), round(high, 4)],
-            "random five": round(chance / len(asked), 4) if asked else None,
-        }
+            wanted = [serving[concept] for concept in problem.concepts]
+            served.append((all(found & one for one in wanted), not found, _by_chance(wanted, offered)))
+        refused = [not await library.search_tools(text, _TOOLS) for text in strangers]
+        rows = []
+        for half, part, none in zip(_HALVES, halves(served, seed=seed), halves(refused, seed=seed), strict=True):
+            right = sum(hit for hit, _, _ in part)
+            rows.append(
+                {
+                    "half": half,
+                    "tools": offered,
+                    "questions": len(part),
+                    "recall@5": round(right / len(part), 4),
+                    "ci95": [round(end, 4) for end in wilson_interval(right, len(part))],
+                    "random five": round(sum(chance for _, _, chance in part) / len(part), 4),
+                    "false_abstention": round(sum(empty for _, empty, _ in part) / len(part), 4),
+                    "abstention": round(sum(none) / len(none), 4),
+                }
+            )
+        return rows
 
     def _summary(
         self,
         captain: Solver,
         rows: Sequence[Mapping[str, Any]],
         thresholds: Sequence[Mapping[str, Any]],
-        tools: Mapping[str, Any],
+        tools: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
         whole = [row for row in rows if row["source"] == "all"]
         settings = captain.config.library
@@ -186,7 +206,7 @@ class Retrieval(Settings):
             "variants": [dict(row) for row in whole],
             "sources": [dict(row) for row in rows if row["variant"] == "configured" and row["source"] != "all"],
             "threshold": [dict(row) for row in thresholds if row["configured"]],
-            "tools": dict(tools),
+            "tools": [dict(row) for row in tools],
         }
 
 
