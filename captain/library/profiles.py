@@ -231,7 +231,8 @@ def source_files(source: str) -> tuple[Origin, list[Traversable]]:
     if path.is_file():
         return "user", [path]
     if "/" in source or source.endswith((".yaml", ".yml")):
-        raise ConfigError(f"library source {source!r} does not exist; give a package, a folder or a YAML file")
+        place = "" if path.is_absolute() else f" ({str(path.absolute())!r})"
+        raise ConfigError(f"library source {source!r}{place} does not exist; give a package, a folder or a YAML file")
     hint = did_you_mean(source, neighbours(source))
     raise ConfigError(f"library source {source!r} is neither a package nor a folder or file{hint}")
 

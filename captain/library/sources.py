@@ -35,7 +35,10 @@ def find_members(folders: Iterable[str]) -> list[FoundProfile]:
     for given in folders:
         folder = Path(given).expanduser()
         if not folder.is_dir():
-            raise ConfigError(f"library.sources: the folder {given!r} does not exist; give a folder with a {MEMBERS}")
+            place = "" if folder.is_absolute() else f" ({str(folder.absolute())!r})"
+            raise ConfigError(
+                f"library.sources: the folder {given!r}{place} does not exist; give a folder with a {MEMBERS}"
+            )
         paths = [folder / MEMBERS] if (folder / MEMBERS).is_file() else sorted((folder / PROFILES).glob("*.yaml"))
         entries = [entry for path in paths for entry in entries_in(path)]
         if not entries:
