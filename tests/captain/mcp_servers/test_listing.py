@@ -97,7 +97,10 @@ async def test_a_tool_without_a_name_is_not_offered(library: Make) -> None:
     assert spec.missing() == ["its name is empty or too long"]
 
 
-async def test_results_are_plain_text_of_bounded_length(library: Make, said: Make) -> None:
+async def test_results_are_plain_text_of_bounded_length(
+    library: Make, said: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where the whole of a long result is kept
     made = await library([tool()], {"price_of": said("7\x1b[2J crowns\n\u202e" + "y" * 300_000)})
     text = await use(made.tool("price_of"), article="hat")
     assert text.startswith("7[2J crowns\ny") and len(text) < 7000 and "left out" in text
