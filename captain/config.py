@@ -63,6 +63,8 @@ class ModelSpec(Settings):
     """How often a refused, failed or timed-out request is sent again."""
     concurrency: int = Field(default=8, ge=1)
     """How many requests may be under way at the endpoint at once, over the whole process."""
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    """How many requests may be sent to the endpoint in any minute, over the whole process; no bound when absent."""
     native_tools: bool = True
     """The endpoint parses tool calls itself; else the framework reads them from the text."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"

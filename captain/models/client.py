@@ -251,7 +251,7 @@ class MeteredClient(ChatCompletionClient):
             nonlocal attempts, seconds
             self._check_limits()
             endpoint = await self._backend.endpoint()
-            async with endpoint.slot(self.spec.concurrency):
+            async with endpoint.slot(self.spec.concurrency, self.spec.requests_per_minute):
                 self._check_limits()
                 attempts += 1
                 self._meter.begin()

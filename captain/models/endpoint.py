@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+MINUTE = 60.0
+
 
 @dataclass(eq=False)
 class _Waiter:
@@ -88,16 +90,25 @@ class Endpoint:
         """Its chat template wants user and assistant strictly in turn and no system message (learnt from its error)."""
         self._gate = Gate()
         self._quiet_until = 0.0
+        self._sent: deque[float] = deque()
+        self._pace = threading.Lock()
 
     @asynccontextmanager
-    async def slot(self, limit: int) -> AsyncIterator[None]:
-        """Holds one of `limit` places at the endpoint, and starts only when no pause is asked for."""
+    async def slot(self, limit: int, per_minute: int | None = None) -> AsyncIterator[None]:
+        """Holds one of `limit` places at the endpoint, and starts only when no pause is asked for.
+
+        Args:
+            limit: How many may be inside at once.
+            per_minute: How many may start in any minute.
+        """
         while True:
             await self._pause()
             await self._gate.enter(limit)
-            if time.monotonic() >= self._quiet_until:
+            wait = self._until_next(per_minute) if time.monotonic() >= self._quiet_until else 0.0
+            if wait is None:
                 break
             self._gate.leave()
+            await asyncio.sleep(wait)
         try:
             yield
         finally:
@@ -106,6 +117,19 @@ class Endpoint:
     def cool_down(self, seconds: float) -> None:
         """Holds back all requests to this endpoint for some seconds."""
         self._quiet_until = max(self._quiet_until, time.monotonic() + seconds)
+
+    def _until_next(self, per_minute: int | None) -> float | None:
+        """Takes a place among those of this minute and gives None, or the seconds until one is free."""
+        if per_minute is None:
+            return None
+        with self._pace:
+            now = time.monotonic()
+            while self._sent and self._sent[0] <= now - MINUTE:
+                self._sent.popleft()
+            if len(self._sent) < per_minute:
+                self._sent.append(now)
+                return None
+            return self._sent[0] + MINUTE - now
 
     async def _pause(self) -> None:
         while (left := self._quiet_until - time.monotonic()) > 0:

@@ -97,6 +97,23 @@ def test_rate_01_pauses_that_are_asked_for_are_kept(captain_with: CaptainWith, s
     )
 
 
+def test_rate_01_no_more_requests_a_minute_than_are_allowed(
+    captain_with: CaptainWith, steps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("captain.models.endpoint.MINUTE", 0.5)
+    arrivals: list[float] = []
+    answer = answering(steps, parts(steps, 4), lambda text: "FINAL ANSWER: known")
+
+    def handler(body: dict[str, Any]) -> Any:
+        arrivals.append(time.perf_counter())
+        return answer(body)
+
+    with serve(handler) as server:
+        result = captain_with(at(server, requests_per_minute=3)).solve("Tell four things.")
+    assert result.missing == [] and len(arrivals) == result.usage.calls == 10
+    assert all(later - earlier > 0.4 for earlier, later in zip(arrivals, arrivals[3:], strict=False))
+
+
 def test_rate_02_members_of_one_endpoint_do_not_storm_it(captain_with: CaptainWith, steps: Any) -> None:
     began: list[float] = []
     refused = 0
