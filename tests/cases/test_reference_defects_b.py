@@ -119,7 +119,7 @@ def test_b07_the_same_task_gets_the_same_team_and_settings(
 
     with serve(handler) as server:
         model = {"name": "m", "provider": "compatible", "model": "m", "base_url": server.base_url}
-        settings = {"library.margin": 9.0, "library.threshold": 0.1}
+        settings = {"library.margin": 9.0, "library.threshold": 0.1, "library.rank_by_use": False}
         runs = [captain_with(model, settings).solve("What is it?").run_dir for _ in range(2)]
         bodies = server.requests
     casts = [[(c["role"], c["chosen"], c["candidates"]) for c in read_journal(run, "cast")] for run in runs]

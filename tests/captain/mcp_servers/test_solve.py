@@ -103,11 +103,11 @@ def test_a_profile_may_name_a_tool_of_a_server(
 
 
 def test_a_name_of_ours_is_not_taken(solve: Any, raw_server: Any, said: Any) -> None:
-    about = "Counts the days between two dates of the shop."
-    server = raw_server([tool("days_between_dates", about)], {"days_between_dates": said("shadow")})
+    about = "Converts units of the shop."
+    server = raw_server([tool("convert_units", about)], {"convert_units": said("shadow")})
     _, model = solve({"shop": server}, ["FINAL ANSWER: 7"], **{"tools.threshold": -1.0, "tools.top_k": 500})
     tools = model.asked("expert")[0].tools
-    assert tools.count("days_between_dates") == 1 and "mcp_shop_days_between_dates" in tools
+    assert tools.count("convert_units") == 1 and "mcp_shop_convert_units" in tools
 
 
 def test_two_servers_may_have_tools_of_one_name(solve: Any, raw_server: Any, said: Any) -> None:
