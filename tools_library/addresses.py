@@ -21,6 +21,7 @@ ALLOWED = "CAPTAIN_ALLOWED_HOSTS"
 _AGENT = "captain-agents (https://pypi.org/project/captain-agents/)"
 _MOST_BYTES = 8_000_000
 _SECONDS = 30.0
+_CONNECT_SECONDS = 8.0
 _HOPS = 5
 _ATTEMPTS = 3
 _AGAIN = frozenset({429, 500, 502, 503, 504})
@@ -80,26 +81,33 @@ async def _bounded(url: httpx.URL, headers: dict[str, str]) -> Page:
     import httpx
     from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+    from tools_library.connections import CheckedTransport
+
     retrying = AsyncRetrying(
         retry=retry_if_exception_type((httpx.TransportError, _TryAgain)),
         stop=stop_after_attempt(_ATTEMPTS),
         wait=wait_exponential(multiplier=0.3, max=4),
         reraise=True,
     )
+    limits, context = httpx.Timeout(_SECONDS, connect=_CONNECT_SECONDS), httpx.create_ssl_context()
     async with (
         asyncio.timeout(_SECONDS),
-        httpx.AsyncClient(timeout=_SECONDS, follow_redirects=False, trust_env=True) as client,
+        httpx.AsyncClient(timeout=limits, transport=CheckedTransport(_places, context)) as direct,
+        httpx.AsyncClient(timeout=limits, verify=context, trust_env=True) as by_proxy,
     ):
-        return await retrying(_follow, client, url, headers)
+        return await retrying(_follow, (direct, by_proxy), url, headers)
 
 
-async def _follow(client: httpx.AsyncClient, url: httpx.URL, headers: dict[str, str]) -> Page:
+async def _follow(
+    clients: tuple[httpx.AsyncClient, httpx.AsyncClient], url: httpx.URL, headers: dict[str, str]
+) -> Page:
     first = (url.scheme, url.netloc)
     for _ in range(_HOPS + 1):
-        await _check(url)
+        proxied = _proxied(url)
+        if proxied:
+            await _places(url)  # the direct connection asks for them itself
         own = headers if (url.scheme, url.netloc) == first else {}
-        async with client.stream("GET", url, headers={"User-Agent": _AGENT, **own}) as response:
-            _check_peer(response, url)
+        async with clients[proxied].stream("GET", url, headers={"User-Agent": _AGENT, **own}) as response:
             if not response.is_redirect or "location" not in response.headers:
                 return await _read(response)
             url = response.url.join(response.headers["location"])
@@ -128,32 +136,28 @@ def _known(encoding: str | None) -> str | None:
         return None
 
 
-async def _check(url: httpx.URL) -> None:
-    """Refuse what is no public web address."""
+async def _places(url: httpx.URL) -> list[str]:
+    """The machines that an address stands for, all of them public; none when it may be used as it is.
+
+    Raises:
+        ToolError: It is no web address, its host is not known, or one of the machines is private.
+    """
     if url.scheme not in ("http", "https") or not url.host:
         raise ToolError(f"{str(url)!r} is no web address; give one that begins with https://")
     if _is_allowed(url):
-        return
+        return []
     host = url.raw_host.decode("ascii")
     port = url.port or (443 if url.scheme == "https" else 80)
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         if _proxied(url):
-            return  # the proxy knows names that this machine need not know
+            return []  # the proxy knows names that this machine need not know
         raise ToolError(f"the host {url.host!r} is not known: {error}") from error
-    for place in found:
-        _refuse_private(str(place[4][0]), url.host)
-
-
-def _check_peer(response: httpx.Response, url: httpx.URL) -> None:
-    """Refuse an answer of another machine than those that were checked: a name may change between two look-ups."""
-    if _proxied(url) or _is_allowed(url):
-        return  # the peer is the user's own proxy, or a machine that the user allows
-    stream = response.extensions.get("network_stream")
-    peer = stream.get_extra_info("server_addr") if stream is not None else None
-    if peer:
-        _refuse_private(str(peer[0]), url.host)
+    numbers = list(dict.fromkeys(str(place[4][0]) for place in found))
+    for number in numbers:
+        _refuse_private(number, url.host)
+    return numbers
 
 
 def _proxied(url: httpx.URL) -> bool:

@@ -91,20 +91,51 @@ def test_public_addresses_are_not(number: str) -> None:
     addresses._refuse_private(number, number)
 
 
-def test_a_name_may_not_move_to_a_private_address(monkeypatch: pytest.MonkeyPatch, private_site: Any) -> None:
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What each look-up of a name gives, in order."""
     import socket
 
-    port = int(private_site.host.partition(":")[2])
-    numbers = iter(["8.8.8.8"])  # first look-up; the next ones give this machine
-    monkeypatch.setattr(
-        socket,
-        "getaddrinfo",
-        lambda *_, **__: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(numbers, "127.0.0.1"), port))],
-    )
+    answers: list[list[str]] = []
+
+    def look_up(host: Any, port: Any, *_: Any, **__: Any) -> Any:
+        numbers = [host] if str(host)[0].isdigit() else answers.pop(0)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port)) for number in numbers]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return answers
+
+
+def test_a_name_may_not_move_to_a_private_address(
+    monkeypatch: pytest.MonkeyPatch, private_site: Any, looked_up: list[list[str]], no_waiting: None
+) -> None:
+    monkeypatch.setattr(addresses, "_is_public", lambda number: str(number) == "127.0.0.9")
+    looked_up += [["127.0.0.9"]] * 3 + [["127.0.0.1"]]
     private_site.has("/", "secret")
+    address = f"http://moving.example:{private_site.host.partition(':')[2]}/"
+    with pytest.raises(ToolError, match="cannot be reached"):  # nobody listens where the name led when it was checked
+        get(address)
     with pytest.raises(ToolError, match="'moving.example' is an address of a private network"):
-        get(f"http://moving.example:{port}/")
-    assert next(numbers, None) is None
+        get(address)
+    assert private_site.asked == [] and looked_up == []
+
+
+def test_one_private_machine_among_several_is_refused(private_site: Any, looked_up: list[list[str]]) -> None:
+    looked_up.append(["8.8.8.8", "10.0.0.1"])
+    with pytest.raises(ToolError, match="private network"):
+        get("http://two.example/")
+
+
+def test_the_next_machine_of_a_name_is_tried_and_is_told_the_name(
+    monkeypatch: pytest.MonkeyPatch, private_site: Any, looked_up: list[list[str]]
+) -> None:
+    monkeypatch.setattr(addresses, "_is_public", lambda number: True)
+    looked_up.append(["127.0.0.9", "127.0.0.1"])
+    private_site.has("/a", "here")
+    address = f"http://several.example:{private_site.host.partition(':')[2]}/a"
+    page = get(address)
+    assert (page.text(), page.address) == ("here", address)
+    assert private_site.asked[0][2]["host"] == address.split("/")[2]
 
 
 @pytest.mark.parametrize(
