@@ -126,7 +126,7 @@ def test_team_05_a_name_that_no_endpoint_takes_is_refused_when_the_library_is_re
         captain_with(make_model({"planner": []}), settings).solve("What is it?")
 
 
-def test_team_07_nobody_hands_the_word_to_itself_without_end(
+def test_tool_07_nobody_hands_the_word_to_itself_without_end(
     captain_with: CaptainWith, make_model: Any, steps: Any
 ) -> None:
     turns = iter(range(100))
