@@ -140,9 +140,10 @@ async def _post(client: httpx.AsyncClient, url: str, body: dict[str, Any]) -> di
     import httpx
 
     try:
-        reply = await client.post(url, json=body)
+        async with asyncio.timeout(_SECONDS):  # the library's own time-out is for each piece of an answer
+            reply = await client.post(url, json=body)
         data = reply.json()
-    except (httpx.HTTPError, ValueError) as error:
+    except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
         raise ModelError(f"{url} cannot be used: {type(error).__name__} {error}".strip()) from error
     if reply.status_code != 200 or not isinstance(data, dict):
         raise ModelError(f"{url} answered {reply.status_code}: {str(data)[:300]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -111,3 +112,20 @@ async def test_a_server_that_does_not_score_is_an_error(
 async def test_a_server_that_is_gone_is_an_error() -> None:
     with pytest.raises(ModelError, match="ConnectError"):
         await loglikelihood("http://127.0.0.1:9/v1", "a", "b")
+
+
+async def test_a_score_that_trickles_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b" ")
+            await asyncio.sleep(0.05)
+
+    monkeypatch.setattr("captain.models.likelihood._SECONDS", 0.4)
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    start = time.monotonic()
+    with pytest.raises(ModelError, match="cannot be used: TimeoutError"):
+        await loglikelihood(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "a", " b")
+    assert time.monotonic() - start < 3
+    server.close()
