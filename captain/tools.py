@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shutil
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -44,6 +45,8 @@ class Needs:
     """Each call waits for a person."""
     untrusted: bool = False
     """What it returns was written by others, as all that comes from the network is."""
+    programs: tuple[str, ...] = ()
+    """Commands that must be installed, such as `tesseract`."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class ToolSpec:
         """Why the tool cannot work here, one short reason each; empty when it can."""
         reasons = [f"package {name!r} is not installed" for name in self.needs.packages if not _installed(name)]
         reasons += [f"environment variable {name!r} is not set" for name in self.needs.env if not os.environ.get(name)]
+        reasons += [f"program {name!r} is not installed" for name in self.needs.programs if not shutil.which(name)]
         return reasons
 
     def bind(self, workspace: Path, *, timeout: float = 60.0, max_chars: int = 6000) -> BaseTool[Any, Any]:
@@ -107,6 +111,7 @@ def tool(
     *,
     needs_packages: tuple[str, ...] = (),
     needs_env: tuple[str, ...] = (),
+    needs_programs: tuple[str, ...] = (),
     network: bool = False,
     side_effects: bool = False,
     idempotent: bool = False,
@@ -115,12 +120,13 @@ def tool(
 ) -> Callable[[Function], Function]: ...
 
 
-def tool(
+def tool(  # noqa: PLR0913  # each is one thing about the tool
     function: Function | None = None,
     /,
     *,
     needs_packages: tuple[str, ...] = (),
     needs_env: tuple[str, ...] = (),
+    needs_programs: tuple[str, ...] = (),
     network: bool = False,
     side_effects: bool = False,
     idempotent: bool = False,
@@ -135,6 +141,7 @@ def tool(
         function: The function, when the mark is written without brackets.
         needs_packages: Import names of packages that must be installed; else the tool is not offered.
         needs_env: Environment variables that must be set; else the tool is not offered.
+        needs_programs: Commands that must be installed; else the tool is not offered.
         network: The tool reaches the network.
         side_effects: The tool changes something outside its workspace.
         idempotent: A call with side effects may be repeated after an interruption (see `idempotency_key`).
@@ -144,8 +151,8 @@ def tool(
     """
 
     def mark(marked: Function) -> Function:
-        needs = Needs(tuple(needs_packages), tuple(needs_env), network, side_effects, idempotent, approval, untrusted)
-        setattr(marked, _MARK, needs)
+        needs = (tuple(needs_packages), tuple(needs_env), network, side_effects, idempotent, approval, untrusted)
+        setattr(marked, _MARK, Needs(*needs, programs=tuple(needs_programs)))
         return marked
 
     return mark if function is None else mark(function)

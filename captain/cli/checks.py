@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Literal
 from captain.config import CaptainConfig, ModelSpec, WeightsConfig
 from captain.errors import CaptainError, ConfigError
 from captain.execution.isolation import REMEDY, Isolation
+from captain.tools import Needs
 
 REACH_SECONDS = 5.0
 MINILM = "all-minilm-l6-v2"
@@ -21,6 +23,16 @@ EXTRAS = {
     "documents": ("markitdown", "documents and web pages as text"),
     "docker": ("docker", "isolated code execution"),
 }
+
+EXTRA_OF = {
+    "openpyxl": "tables",
+    "pyarrow": "tables",
+    "markitdown": "documents",
+    "pdfplumber": "documents",
+    "bs4": "documents",
+    "youtube_transcript_api": "documents",
+}
+"""Package that a tool may need -> the extra that brings it."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +117,10 @@ def check_tools(config: CaptainConfig) -> Iterator[Check]:
     except CaptainError as error:
         yield Check("tools", "problem", str(error), "correct tools.modules")
         return
-    lacking = [(tool.name, reason) for tool in tools if (reason := "; ".join(tool.missing()))]
+    lacking = [(tool, reason) for tool in tools if (reason := "; ".join(tool.missing()))]
     yield Check("tools", "ok", f"{len(tools) - len(lacking)} of {len(tools)} tools can work")
-    for name, reason in lacking:
-        yield Check("tools", "warning", f"{name} cannot work: {reason}", "install or set what is named")
+    for tool, reason in lacking:
+        yield Check("tools", "warning", f"{tool.name} cannot work: {reason}", _remedy(tool.needs))
 
 
 def check_servers(config: CaptainConfig) -> Iterator[Check]:
@@ -175,6 +187,17 @@ def check_extras() -> Iterator[Check]:
             yield Check("extra", "warning", f"{extra} ({purpose}) is missing", f"pip install 'captain-agents[{extra}]'")
         else:
             yield Check("extra", "ok", f"{extra} ({purpose}) is installed")
+
+
+def _remedy(needs: Needs) -> str:
+    """What to do that a tool can work."""
+    absent = [name for name in needs.packages if importlib.util.find_spec(name.partition(".")[0]) is None]
+    wanted = dict.fromkeys(f"'captain-agents[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in absent)
+    programs = [name for name in needs.programs if not shutil.which(name)]
+    steps = [f"pip install {' '.join(wanted)}"] if wanted else []
+    steps += [f"install the program {name}" for name in programs]
+    steps += [f"export {name}=..." for name in needs.env if not os.environ.get(name)]
+    return "; ".join(steps) or "install or set what is named"
 
 
 def _check_index(folder: Path) -> Check:

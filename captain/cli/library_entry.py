@@ -74,7 +74,7 @@ def _tool(tool: ToolSpec) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     data = {
         "of": "tool",
         **describe_tool(tool),
-        "needs": {"packages": list(needs.packages), "env": list(needs.env)},
+        "needs": {"packages": list(needs.packages), "env": list(needs.env), "programs": list(needs.programs)},
         "network": needs.network,
         "side_effects": needs.side_effects,
         "file": file,
@@ -85,7 +85,7 @@ def _tool(tool: ToolSpec) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         ("file", file),
         ("what for", tool.description),
         ("parameters", "\n".join(parameters)),
-        ("needs", ", ".join([*needs.packages, *needs.env])),
+        ("needs", ", ".join([*needs.packages, *needs.env, *needs.programs])),
         ("effects", ", ".join(effects)),
         ("missing", "; ".join(tool.missing())),
         ("how to use", f"write tools: [{tool.name}] into a profile; else it is found by its description"),

@@ -76,6 +76,12 @@ def test_needs_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         """Fetch a page."""
         return address
 
+    @tool(needs_programs=("sh", "no-such-program-here"))
+    def draw() -> str:
+        """Draw it."""
+        return ""
+
+    assert spec_of(draw).missing() == ["program 'no-such-program-here' is not installed"]
     monkeypatch.delenv("CAPTAIN_TEST_KEY", raising=False)
     spec = spec_of(fetch)
     assert spec.needs == Needs(("json", "no_such_package_here", "no.such"), ("CAPTAIN_TEST_KEY",), network=True)

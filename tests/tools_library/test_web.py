@@ -143,7 +143,8 @@ def test_without_a_key_there_is_no_search(monkeypatch: pytest.MonkeyPatch) -> No
     model = {"name": "test", "provider": "scripted", "script": ["x"]}
     config = CaptainConfig.model_validate({"model": model, "tools": {"modules": ["tools_library.web"]}})
     assert search.missing() == [needed] and spec_of(web.fetch_page).missing() == []
-    assert f"web_search cannot work: {needed}" in [check.detail for check in check_tools(config)]
+    (lacking,) = [check for check in check_tools(config) if check.state == "warning"]
+    assert (lacking.detail, lacking.remedy) == (f"web_search cannot work: {needed}", "export BRAVE_API_KEY=...")
     monkeypatch.setenv("BRAVE_API_KEY", "k")
     assert search.missing() == [] and search.needs.network
     assert [check.state for check in check_tools(config)] == ["ok"]
