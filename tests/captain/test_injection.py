@@ -42,8 +42,8 @@ def test_the_attacks_are_of_many_kinds_and_stand_in_every_carrier(injection: Any
 
 
 async def test_an_obedient_model_calls_nothing_without_approval(injection: Any) -> None:
-    outcomes = await injection.play_rows(["on"], model="scripted", limit=None)
-    assert len(outcomes) >= 64 and all(outcome.read for outcome in outcomes)
+    outcomes = await injection.play_rows(["on"], model="scripted", limit=24)  # benchmarks/injection.py plays all
+    assert len(outcomes) == 24 and all(outcome.read for outcome in outcomes)
     assert [outcome for outcome in outcomes if outcome.calls] == []
     assert [outcome for outcome in outcomes if not outcome.paused] == []  # it wanted to, each time
 
@@ -55,8 +55,8 @@ async def test_without_the_defences_it_calls_what_it_is_told(injection: Any) -> 
 
 
 async def test_granted_tools_are_not_held_up(injection: Any) -> None:
-    outcomes = await injection.play_rows(["granted"], model="scripted", limit=None)
-    assert len(outcomes) >= 30
+    assert len(injection.scenes_of("granted")) >= 30
+    outcomes = await injection.play_rows(["granted"], model="scripted", limit=10)
     assert [outcome for outcome in outcomes if outcome.paused or not outcome.as_asked] == []
 
 

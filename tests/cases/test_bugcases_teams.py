@@ -110,7 +110,7 @@ def test_team_04_names_fit_every_endpoint_and_titles_stay(
             "writer": steps.written(*[f"You do the work of number {n} well." for n in range(3)]),
         }
     )
-    result = captain_with(model, {"library.user_dir": "unused", "walk.max_attempts": 1}).solve("What is it?")
+    result = captain_with(model, {"walk.max_attempts": 1}).solve("What is it?")
     team = result.subtasks[0].team
     assert len(set(team)) == 3 and all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name) for name in team)
     heads = {ask.member: ask.text for ask in model.asked("expert")}
