@@ -114,6 +114,7 @@ class Retrieval(Settings):
             "dense only": replace(plain, lexical_share=0.0),
             "lexical only": replace(plain, dense_share=0.0, lexical_share=1.0),
             "hybrid, no field": plain,
+            "field without its words": replace(hybrid, domain_words=0.0),
             "field, not spread": replace(hybrid, spread=0.0),
             "spread, no field": replace(hybrid, domain_share=0.0),
         }
@@ -171,22 +172,9 @@ class Retrieval(Settings):
             wanted = [serving[concept] for concept in problem.concepts]
             served.append((all(found & one for one in wanted), not found, _by_chance(wanted, offered)))
         refused = [not await library.search_tools(text, _TOOLS) for text in strangers]
-        rows = []
-        for half, part, none in zip(_HALVES, halves(served, seed=seed), halves(refused, seed=seed), strict=True):
-            right = sum(hit for hit, _, _ in part)
-            rows.append(
-                {
-                    "half": half,
-                    "tools": offered,
-                    "questions": len(part),
-                    "recall@5": round(right / len(part), 4),
-                    "ci95": [round(end, 4) for end in wilson_interval(right, len(part))],
-                    "random five": round(sum(chance for _, _, chance in part) / len(part), 4),
-                    "false_abstention": round(sum(empty for _, empty, _ in part) / len(part), 4),
-                    "abstention": round(sum(none) / len(none), 4),
-                }
-            )
-        return rows
+        parted = zip(_HALVES, halves(served, seed=seed), halves(refused, seed=seed), strict=True)
+        parts = [*parted, ("both", served, refused)]
+        return [_tool_rates(half, part, none) | {"tools": offered} for half, part, none in parts]
 
     def _summary(
         self,
@@ -220,6 +208,21 @@ def _rates(judged: Sequence[Sequence[bool]]) -> dict[str, Any]:
         "ci95@1": ends[0],
         "domain@3": round(three / n, 4),
         "ci95@3": ends[1],
+    }
+
+
+def _tool_rates(half: str, served: Sequence[tuple[bool, bool, float]], refused: Sequence[bool]) -> dict[str, Any]:
+    """Rates over questions (all concepts served, nothing found, chance to serve them) and strangers (nothing found)."""
+    n, right = len(served), sum(hit for hit, _, _ in served)
+    return {
+        "half": half,
+        "questions": n,
+        "recall@5": round(right / n, 4),
+        "ci95": [round(end, 4) for end in wilson_interval(right, n)],
+        "random five": round(sum(chance for _, _, chance in served) / n, 4),
+        "false_abstention": round(sum(empty for _, empty, _ in served) / n, 4),
+        "strangers": len(refused),
+        "abstention": round(sum(refused) / len(refused), 4),
     }
 
 

@@ -69,9 +69,10 @@ async def test_what_is_reported(make_captain: Any, journal: Any, plain_data: Pat
 
 async def test_tools_are_counted_by_concept(make_captain: Any, journal: Any, plain_data: Path) -> None:
     result = await run(make_captain, journal, "scenario.ablate=false")
-    tuned, held = result.summary["tools"]
-    assert (tuned["half"], held["half"]) == ("tuned on", "held out")
-    assert tuned["questions"] + held["questions"] == 24
+    tuned, held, both = result.summary["tools"]
+    assert (tuned["half"], held["half"], both["half"]) == ("tuned on", "held out", "both")
+    assert tuned["questions"] + held["questions"] == both["questions"] == 24
+    assert both["strangers"] == 60 and both["false_abstention"] == 0
     assert tuned["recall@5"] == held["recall@5"] == 1.0
     chance = _by_chance([set(tools_of_concepts()["Correlation Analysis"])], tuned["tools"])
     assert tuned["random five"] == round(chance, 4) < 0.5
@@ -80,6 +81,7 @@ async def test_tools_are_counted_by_concept(make_captain: Any, journal: Any, pla
 async def test_a_higher_threshold_never_abstains_less(make_captain: Any, journal: Any, plain_data: Path) -> None:
     result = await run(make_captain, journal, "scenario.ablate=false", "library.threshold=0.37")
     table = [row for row in result.rows if "threshold" in row]
+    assert result.summary["threshold"] == [row for row in table if row["configured"]]
     assert {row["strangers"] for row in table} == {30}
     assert [row["threshold"] for row in table if row["configured"]] == [0.37, 0.37]
     for half in ("tuned on", "held out"):
