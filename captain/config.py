@@ -235,7 +235,7 @@ _TOOL_MODULES = """
 mathematics calculus number_theory linear_algebra combinatorics geometry optimisation date_arithmetic
 probability estimation statistics data_analysis correlations hypothesis_tests regression machine_learning
 outliers data_cleaning feature_engineering distribution_analysis time_series text texts files documents code
-web encyclopedia papers
+web encyclopedia papers wording json_data archives images recordings
 """
 
 

@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import ipaddress
 import os
+import re
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ ALLOWED = "CAPTAIN_ALLOWED_HOSTS"
 """Environment variable: hosts (`name` or `name:port`, joined by commas) that may be private."""
 _AGENT = "captain-agents (https://pypi.org/project/captain-agents/)"
 _MOST_BYTES = 8_000_000
+_MOST_FILE_BYTES = 50_000_000
+_WRITTEN = re.compile("^text/|html|[/+]xml|json")
 _SECONDS = 30.0
 _CONNECT_SECONDS = 8.0
 _HOPS = 5
@@ -120,12 +123,13 @@ async def _read(response: httpx.Response) -> Page:
         raise _TryAgain(f"{address} answers {response.status_code}; try later or use another source")
     if response.status_code >= 400:
         raise ToolError(f"{address} answers {response.status_code}; check the address or use another source")
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    most = _MOST_BYTES if not kind or _WRITTEN.search(kind) else _MOST_FILE_BYTES
     content = bytearray()
     async for chunk in response.aiter_bytes():
         content += chunk
-        if len(content) > _MOST_BYTES:
-            raise ToolError(f"{address} sends more than {_MOST_BYTES / 1e6:g} MB; use another source")
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if len(content) > most:
+            raise ToolError(f"{address} sends more than {most / 1e6:g} MB; use another source")
     return Page(address, kind, bytes(content), _known(response.charset_encoding))
 
 

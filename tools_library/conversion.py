@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 from captain.errors import ToolError
@@ -100,17 +98,3 @@ def window(text: str, start: int, *, what: str, length: int = MOST_CHARACTERS) -
     part = text[start : start + length]
     left = len(text) - start - len(part)
     return part if left <= 0 else f"{part}\n\n[{left:,} more characters; read on with start={start + len(part)}]"
-
-
-def open_pdf(path: Path) -> Any:
-    """Open a PDF; use it as a context manager.
-
-    Raises:
-        ToolError: It is no PDF, damaged, or locked.
-    """
-    import pdfplumber
-
-    try:
-        return pdfplumber.open(path)
-    except Exception as error:  # the parser raises what it likes
-        raise ToolError(f"{path.name} cannot be opened as a PDF: {type(error).__name__}: {error}") from error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from captain import ToolError, tool
 from captain.tools import resolve_path
-from tools_library.conversion import markdown_of, open_pdf, window
+from tools_library.conversion import markdown_of, window
+from tools_library.pdf_pages import open_pdf, page_range, page_texts
 
 _MOST_BYTES = 100_000_000
 
@@ -47,10 +47,9 @@ def read_pdf_pages(path: str, first_page: int = 1, last_page: int | None = None)
     Raises:
         ToolError: There is no such file or page, or it is no PDF.
     """
-    with open_pdf(_existing(path)) as pdf:
-        pages = _pages(pdf, first_page, last_page)
-        texts = [f"--- page {number} of {len(pdf.pages)} ---\n{_text(page)}" for number, page in pages]
-    return window("\n\n".join(texts), 0, what="these pages", length=30_000)
+    with open_pdf(_existing(path), name=path) as pdf:
+        text = page_texts(pdf, first_page, last_page)
+    return window(text, 0, what="these pages", length=30_000)
 
 
 @tool(needs_packages=("pdfplumber",), untrusted=True)
@@ -68,11 +67,11 @@ def read_pdf_tables(path: str, first_page: int = 1, last_page: int | None = None
     Raises:
         ToolError: There is no such file or page, or it is no PDF.
     """
-    with open_pdf(_existing(path)) as pdf:
+    with open_pdf(_existing(path), name=path) as pdf:
         found = [
             f"--- table {count} on page {number} ---\n{_markdown_table(rows)}"
-            for number, page in _pages(pdf, first_page, last_page)
-            for count, rows in enumerate(page.extract_tables(), start=1)
+            for number in page_range(first_page, last_page, count=len(pdf.pages))
+            for count, rows in enumerate(pdf.pages[number - 1].extract_tables(), start=1)
         ]
     return "\n\n".join(found) if found else "there is no table on these pages"
 
@@ -84,18 +83,6 @@ def _existing(path: str) -> Path:
     if file.stat().st_size > _MOST_BYTES:
         raise ToolError(f"{path!r} is larger than {_MOST_BYTES // 1_000_000} MB")
     return file
-
-
-def _pages(pdf: Any, first: int, last: int | None) -> list[tuple[int, Any]]:
-    pages = list(pdf.pages)
-    end = first if last is None else last
-    if not 1 <= first <= end <= len(pages):
-        raise ToolError(f"pages {first} to {end} are not all there: the PDF has pages 1 to {len(pages)}")
-    return [(number, pages[number - 1]) for number in range(first, end + 1)]
-
-
-def _text(page: Any) -> str:
-    return str(page.extract_text() or "").strip() or "(no text on this page; it may be an image)"
 
 
 def _markdown_table(rows: list[list[str | None]]) -> str:

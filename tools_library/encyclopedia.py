@@ -9,8 +9,9 @@ from typing import Any
 
 from captain import ToolError, tool
 from tools_library.addresses import get
-from tools_library.conversion import markdown_of, window
+from tools_library.conversion import MOST_CHARACTERS, markdown_of, window
 
+_HEADING = re.compile(r"^(={2,6}) *(.+?) *\1$", re.MULTILINE)
 _LANGUAGE = re.compile(r"[a-z][a-z-]{1,11}")
 
 
@@ -41,27 +42,33 @@ def wikipedia_search(query: str, language: str = "en", count: int = 5) -> str:
 
 
 @tool(network=True)
-def wikipedia_page(title: str, language: str = "en", start: int = 0) -> str:
+def wikipedia_page(title: str, language: str = "en", section: str = "", start: int = 0) -> str:
     """Read a Wikipedia article as plain text, with its address to cite: facts on persons, places, events and ideas.
 
     Args:
         title: Title of the article, as wikipedia_search gives it.
         language: Code of the Wikipedia's language.
+        section: Heading of the section to read; the whole article when empty.
         start: First character to read, from 0; the end of a part says where the next begins.
 
     Returns:
-        Title, address and up to 12,000 characters of the article.
+        Title, address and up to 12,000 characters of the article; the headings of its sections when it is longer.
 
     Raises:
-        ToolError: There is no such article, or Wikipedia cannot be reached.
+        ToolError: There is no such article or section, or Wikipedia cannot be reached.
     """
     asked = {"action": "query", "prop": "extracts", "explaintext": 1, "redirects": 1, "titles": title}
     pages = _api(language, asked).get("query", {}).get("pages", [])
     page: dict[str, Any] = pages[0] if pages else {"missing": True}
     if page.get("missing") or not page.get("extract"):
         raise ToolError(f"Wikipedia ({language}) has no article {title!r}; look for its title with wikipedia_search")
-    source = _address(language, page["title"])
-    return f"# {page['title']}\nSource: {source}\n\n{window(page['extract'], start, what='the article')}"
+    source, text = _address(language, page["title"]), str(page["extract"])
+    headings = [match.group(2) for match in _HEADING.finditer(text)]
+    if section:
+        text = _section(text, section)
+    elif headings and len(text) > MOST_CHARACTERS:
+        source += f"\nSections: {'; '.join(headings)}"
+    return f"# {page['title']}\nSource: {source}\n\n{window(text, start, what='the article')}"
 
 
 @tool(needs_packages=("markitdown", "bs4"), network=True)
@@ -96,6 +103,23 @@ def wikipedia_tables(title: str, language: str = "en", heading: str = "") -> str
     if not tables:
         return f"Source: {source}\n\nThe article has no such table."
     return f"Source: {source}\n\n{window(chr(10).join(tables), 0, what='the tables')}"
+
+
+def _section(text: str, wanted: str) -> str:
+    """A section with those inside it.
+
+    Raises:
+        ToolError: There is none with such a heading.
+    """
+    found = list(_HEADING.finditer(text))
+    name = wanted.strip().casefold()
+    start = next((match for match in found if match.group(2).casefold() == name), None)
+    if start is None:
+        there = "; ".join(match.group(2) for match in found) or "none"
+        raise ToolError(f"the article has no section {wanted!r}; its sections: {there[:2000]}")
+    after = (other for other in found if other.start() > start.start() and len(other.group(1)) <= len(start.group(1)))
+    end = next(after, None)
+    return text[start.start() : end.start() if end else len(text)].strip()
 
 
 def _api(language: str, asked: dict[str, Any]) -> dict[str, Any]:

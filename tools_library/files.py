@@ -1,14 +1,17 @@
-"""Files of the workspace: list, read, write."""
+"""Files of the workspace: list, read, compare, write."""
 
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import os
 from pathlib import Path
+from typing import Literal
 
 from captain.errors import ToolError
 from captain.tools import resolve_path, tool
 from tools_library.tables import encoding_of, existing_file, is_binary
+from tools_library.texts import compare_texts
 
 MAX_LISTED = 200
 MAX_LINES = 500
@@ -87,6 +90,47 @@ def read_text_file(path: str, first_line: int = 1, last_line: int = 200) -> str:
     if first_line > total:
         raise ToolError(f"{path!r} has only {total} lines; there is no line {first_line}")
     return "\n".join([f"lines {first_line} to {first_line + len(lines) - 1} of {total}:", *lines])
+
+
+@tool
+def compare_files(first: str, second: str) -> str:
+    """Compare two text files line by line (diff), with their similarity from 0 to 1.
+
+    Args:
+        first: The older file.
+        second: The newer file.
+
+    Returns:
+        The similarity, then the lines that went (-) and came (+).
+
+    Raises:
+        ToolError: No such file, it is not a text file, or it is too long.
+    """
+    texts = []
+    for path in (first, second):
+        file = existing_file(path)
+        if is_binary(file):
+            raise ToolError(f"{path!r} is not a text file; hash_file tells whether such files are equal")
+        texts.append(file.read_text(encoding=encoding_of(file)))
+    return compare_texts(*texts)
+
+
+@tool
+def hash_file(path: str, algorithm: Literal["sha256", "sha1", "md5", "sha512"] = "sha256") -> str:
+    """Compute the checksum (hash) of a file of any kind, to verify a download or to see whether two files are equal.
+
+    Args:
+        path: The file.
+        algorithm: The hash function.
+
+    Returns:
+        The digest in small hexadecimal letters.
+
+    Raises:
+        ToolError: No such file.
+    """
+    with existing_file(path).open("rb") as stream:
+        return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
 @tool

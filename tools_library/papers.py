@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from captain import ToolError, tool
 from tools_library.addresses import get
-from tools_library.conversion import markdown_of, window
+from tools_library.conversion import window
+from tools_library.pdf_pages import open_pdf, page_texts
 
 _API = "https://export.arxiv.org/api/query"
 _ATOM = "{http://www.w3.org/2005/Atom}"
@@ -42,20 +43,21 @@ def arxiv_search(query: str, count: int = 5, newest_first: bool = False) -> str:
     return "\n\n".join(_described(paper) for paper in papers) if papers else f"arXiv has nothing on {query!r}"
 
 
-@tool(needs_packages=("markitdown", "pdfplumber"), network=True)
-def arxiv_paper(identifier: str, full_text: bool = False, start: int = 0) -> str:
-    """Read one arXiv paper by its identifier: title, authors, abstract, or its full text from the PDF.
+@tool(needs_packages=("pdfplumber",), network=True)
+def arxiv_paper(identifier: str, first_page: int | None = None, last_page: int | None = None) -> str:
+    """Read one arXiv paper by its identifier: title, authors, abstract and addresses, or the text of pages of its PDF.
 
     Args:
         identifier: Such as 2405.19425 or hep-th/9901001, with or without version.
-        full_text: Read the paper itself instead of its abstract.
-        start: First character of the full text to read, from 0.
+        first_page: First page of the PDF to read, counted from 1; the abstract when absent.
+        last_page: Last page to read; the first page alone when absent.
 
     Returns:
-        Title, authors, date, address and abstract; or the address of the PDF and up to 12,000 characters of its text.
+        Title, authors, date, addresses and abstract; or the address of the PDF and the text of each page below its
+        number, up to 30,000 characters.
 
     Raises:
-        ToolError: There is no such paper, or arXiv cannot be reached.
+        ToolError: There is no such paper or page, or arXiv cannot be reached.
     """
     wanted = identifier.strip().removeprefix("arXiv:").rpartition("/abs/")[2]
     if not _IDENTIFIER.fullmatch(wanted):
@@ -63,13 +65,15 @@ def arxiv_paper(identifier: str, full_text: bool = False, start: int = 0) -> str
     papers = _entries({"id_list": wanted})
     if not papers:
         raise ToolError(f"arXiv has no paper {wanted!r}; look for it with arxiv_search")
-    if not full_text:
+    if first_page is None and last_page is None:
         return _described(papers[0])
-    link = papers[0].find(f"{_ATOM}link[@title='pdf']")
-    if link is None:
+    address = _pdf_of(papers[0])
+    if not address:
         raise ToolError(f"arXiv gives no PDF of {wanted!r}")
-    page = get(link.attrib["href"])
-    return f"Source: {page.address}\n\n{window(markdown_of(page.content, suffix='.pdf'), start, what='the paper')}"
+    page = get(address)
+    with open_pdf(page.content, name=page.address) as pdf:
+        text = page_texts(pdf, 1 if first_page is None else first_page, last_page)
+    return f"Source: {page.address}\n\n{window(text, 0, what='these pages', length=30_000)}"
 
 
 def _entries(asked: dict[str, object]) -> list[ElementTree.Element]:
@@ -91,8 +95,13 @@ def _described(entry: ElementTree.Element) -> str:
     more = f" and {len(authors) - 8} more" if len(authors) > 8 else ""
     return (
         f"{_text(entry, 'title')}\n{', '.join(authors[:8])}{more}; {_text(entry, 'published')[:10]}\n"
-        f"{_text(entry, 'id')}\n{_text(entry, 'summary')}"
+        f"{_text(entry, 'id')}{f'; PDF: {address}' if (address := _pdf_of(entry)) else ''}\n{_text(entry, 'summary')}"
     )
+
+
+def _pdf_of(entry: ElementTree.Element) -> str:
+    link = entry.find(f"{_ATOM}link[@title='pdf']")
+    return "" if link is None else link.attrib.get("href", "")
 
 
 def _text(element: ElementTree.Element, name: str) -> str:

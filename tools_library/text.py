@@ -30,14 +30,14 @@ def count_text(text: str, target: str = "") -> dict[str, int]:
         characters, characters_without_spaces, letters, words, distinct_words, sentences, lines; with a target also
         target_occurrences (anywhere, not overlapping) and target_as_word (as a whole word or phrase only).
     """
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = words_of(text)
     counts = {
         "characters": len(text),
         "characters_without_spaces": sum(not character.isspace() for character in text),
         "letters": sum(character.isalpha() for character in text),
         "words": len(words),
         "distinct_words": len(set(words)),
-        "sentences": sum(bool(_WORD.search(part)) for part in re.split(r"[.!?…]+(?=[\s\"'”’)]|$)", text)),
+        "sentences": len(sentences_of(text)),
         "lines": len(text.splitlines()),
     }
     if target:
@@ -85,6 +85,16 @@ def find_pattern(pattern: str, path: str = ".", ignore_case: bool = False, limit
     shown = lines[: min(max(limit, 0), MAX_MATCHES)]
     more = [f"(and {len(lines) - len(shown)} more lines)"] if len(lines) > len(shown) else []
     return "\n".join([f"{matches} matches in {len(lines)} lines", *shown, *more])
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in small letters; "don't" and "well-known" are one each."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def sentences_of(text: str) -> list[str]:
+    """The parts of a text between full stops, question and exclamation marks that hold words."""
+    return [part for part in re.split(r"[.!?…]+(?=[\s\"'”’)]|$)", text) if _WORD.search(part)]
 
 
 def _lines(path: str) -> Iterator[tuple[str, int, str]]:

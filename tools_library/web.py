@@ -9,11 +9,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from captain import ToolError, tool
+from captain.tools import resolve_path
 from tools_library.addresses import Page, get
 from tools_library.conversion import markdown_of, window
 
 _SEARCH = "https://api.search.brave.com/res/v1/web/search"
 _MOST_HITS = 20
+_DESCRIBING = ("description", "content", "snippet")
+"""What services call the passage that belongs to a result."""
 _SUFFIXES = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",
@@ -65,10 +68,37 @@ def web_search(query: str, count: int = 5) -> str:
     page = get(address, query={"q": query, "count": max(1, min(count, _MOST_HITS))}, headers=headers)
     found = _results(page)[:_MOST_HITS]
     lines = [
-        f"{number}. {_plain(hit.get('title'))}\n   {hit.get('url')}\n   {_plain(hit.get('description'))}"
+        f"{number}. {_plain(hit.get('title'))}\n   {hit.get('url')}\n   {_plain(_description(hit))}"
         for number, hit in enumerate(found, start=1)
     ]
     return "\n".join(lines) if lines else f"nothing was found for {query!r}"
+
+
+@tool(network=True)
+def download_file(url: str, save_as: str) -> str:
+    """Download a file (data set, PDF, image, archive ...) from the web into the workspace, unchanged.
+
+    Args:
+        url: Address of the file, beginning with http:// or https://.
+        save_as: The new file in the workspace; its ending tells other tools what it is.
+
+    Returns:
+        The address in the end, after redirects, what kind of file it is, and its size.
+
+    Raises:
+        ToolError: The address is wrong, private or out of reach, the file is larger than 50 MB, or save_as is there
+            already or cannot be written.
+    """
+    file = resolve_path(save_as)
+    if file.exists():
+        raise ToolError(f"{save_as!r} is there already; give another name")
+    page = get(url)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(page.content)
+    except OSError as error:
+        raise ToolError(f"cannot write {save_as!r}: {error.strerror or error}") from error
+    return f"Source: {page.address}\n{len(page.content)} bytes of {page.kind or 'unknown kind'} saved as {save_as}"
 
 
 def _readable(page: Page) -> str:
@@ -89,6 +119,10 @@ def _results(page: Page) -> list[dict[str, Any]]:
         return [hit for hit in found if isinstance(hit, dict) and hit.get("url")]
     except (ValueError, TypeError, AttributeError) as error:
         raise ToolError("the search service gave an answer that cannot be read; try later") from error
+
+
+def _description(hit: dict[str, Any]) -> Any:
+    return next(filter(None, map(hit.get, _DESCRIBING)), "")
 
 
 def _plain(text: Any) -> str:

@@ -56,6 +56,8 @@ class Site:
     """For a path: what answers a request."""
     asked: list[tuple[str, dict[str, str], dict[str, str]]] = field(default_factory=list)
     """Path, query and headers (small letters) of each request."""
+    posted: list[bytes] = field(default_factory=list)
+    """What came with each POST."""
 
     @property
     def host(self) -> str:
@@ -90,6 +92,10 @@ def _serve() -> Iterator[Site]:
                 self.send_error(404) if answer is None else answer(self)
             except ConnectionError:
                 pass  # the other side had enough
+
+        def do_POST(self) -> None:
+            site.posted.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.do_GET()
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -228,6 +228,22 @@ def test_a_packed_page_is_unpacked_and_its_whole_size_counts(site: Any, monkeypa
         get(address)
 
 
+def test_files_may_be_larger_than_pages(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "_MOST_BYTES", 10)
+    monkeypatch.setattr(addresses, "_MOST_FILE_BYTES", 20)
+    word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    for kind, size, fits in [(word, 20, True), (word, 21, False), ("application/pdf", 15, True), ("", 11, False)]:
+        address = site.has("/f", b"0" * size, kind=kind)
+        if fits:
+            assert len(get(address).content) == size
+        else:
+            with pytest.raises(ToolError, match="sends more than"):
+                get(address)
+    for kind in ("text/csv", "application/json", "application/atom+xml", "application/xhtml+xml"):
+        with pytest.raises(ToolError, match="sends more than"):
+            get(site.has("/t", b"0" * 15, kind=kind))
+
+
 def test_what_is_not_what_its_header_says(site: Any, no_waiting: None) -> None:
     with pytest.raises(ToolError, match="cannot be reached .*DecodingError"):
         get(site.has("/z", b"plain", kind="text/plain", Content_Encoding="gzip"))

@@ -64,6 +64,20 @@ def test_an_article_is_read_with_its_address(wiki: Any) -> None:
     assert encyclopedia.wikipedia_page("Ada", start=12_000).endswith(f"\n\n{'x' * 500}")
 
 
+def test_a_section_of_an_article(wiki: Any) -> None:
+    text = "Intro.\n\n== Life ==\nBorn.\n\n=== School ===\nLearned.\n\n== Work ==\nDid much.\n"
+    wiki({"query": {"pages": [{"title": "Ada", "extract": text}]}})
+    assert encyclopedia.wikipedia_page("Ada", section="life").endswith(
+        "\n\n== Life ==\nBorn.\n\n=== School ===\nLearned."
+    )
+    assert encyclopedia.wikipedia_page("Ada", section="School").endswith("\n\n=== School ===\nLearned.")
+    assert encyclopedia.wikipedia_page("Ada", section="Work").endswith("\n\n== Work ==\nDid much.")
+    with pytest.raises(ToolError, match="no section 'Death'; its sections: Life; School; Work"):
+        encyclopedia.wikipedia_page("Ada", section="Death")
+    wiki({"query": {"pages": [{"title": "Ada", "extract": text + "x" * 12_000}]}})
+    assert "\nSections: Life; School; Work\n\nIntro." in encyclopedia.wikipedia_page("Ada")
+
+
 @pytest.mark.parametrize(
     "answer",
     [

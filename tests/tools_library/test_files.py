@@ -62,6 +62,26 @@ def test_text_is_written_appended_and_replaced(workspace: Path) -> None:
     assert files.read_text_file("new/report.txt").endswith("\nx")
 
 
+def test_files_are_compared(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("a\nb\nc\nd\n")
+    (workspace / "b.txt").write_text("a\nB\nc\nd\n")
+    shown = files.compare_files("a.txt", "b.txt").splitlines()
+    assert shown[0] == "similarity 0.750" and "-b" in shown and "+B" in shown
+    assert files.compare_files("a.txt", "a.txt").endswith("the texts are equal")
+    (workspace / "c.bin").write_bytes(b"\0")
+    for second, problem in [("c.bin", "not a text file; hash_file"), ("../secret.txt", "outside"), ("d", "no file")]:
+        with pytest.raises(ToolError, match=problem):
+            files.compare_files("a.txt", second)
+
+
+def test_checksums_of_files(workspace: Path) -> None:
+    (workspace / "a").write_bytes(b"abc")
+    assert files.hash_file("a") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert files.hash_file("a", "md5") == "900150983cd24fb0d6963f7d28e17f72"
+    with pytest.raises(ToolError, match="no file"):
+        files.hash_file("b")
+
+
 def test_what_may_not_be_written(workspace: Path) -> None:
     os.symlink(workspace.parent, workspace / "out")
     files.write_text_file("plain", "x")

@@ -50,7 +50,7 @@ def test_papers_are_found_with_their_addresses(arxiv: Any) -> None:
     assert first.splitlines() == [
         "Teams of agents",
         "Author 1, Author 2; 2024-05-29",
-        "http://arxiv.org/abs/2405.19425v2",
+        "http://arxiv.org/abs/2405.19425v2; PDF: http://arxiv.org/pdf/x",
         "We seat a team. It works.",
     ]
     assert "Author 8 and 2 more; 2024" in second and "http://arxiv.org/abs/hep-th/9901001v2" in second
@@ -90,21 +90,30 @@ def test_what_is_no_identifier(site: Any, identifier: str) -> None:
     assert site.asked == []
 
 
-def test_the_full_text_of_a_paper(arxiv: Any) -> None:
+def test_the_text_of_a_paper_by_page(arxiv: Any) -> None:
     pdf = runpy.run_path(str(Path(__file__).parent / "test_documents.py"))["pdf"]
     site = arxiv(feed())
-    link = site.has("/pdf/1", pdf("BT /F1 12 Tf 72 720 Td (We prove it here.) Tj ET"), kind="application/pdf")
+    pages = [f"BT /F1 12 Tf 72 720 Td (We prove part {number} here.) Tj ET" for number in (1, 2, 3)]
+    link = site.has("/pdf/1", pdf(*pages), kind="application/pdf")
     arxiv(feed(entry(pdf=link)))
-    assert papers.arxiv_paper("2405.19425", full_text=True) == f"Source: {link}\n\nWe prove it here."
+    first = f"Source: {link}\n\n--- page 1 of 3 ---\nWe prove part 1 here."
+    assert papers.arxiv_paper("2405.19425", 1) == first
+    assert papers.arxiv_paper("2405.19425", last_page=2) == f"{first}\n\n--- page 2 of 3 ---\nWe prove part 2 here."
+    for pages_asked in ((0, None), (4, None), (3, 2)):
+        with pytest.raises(ToolError, match="the PDF has pages 1 to 3"):
+            papers.arxiv_paper("2405.19425", *pages_asked)
+    site.has("/pdf/1", b"<html>busy", kind="text/html")
+    with pytest.raises(ToolError, match="cannot be opened as a PDF"):
+        papers.arxiv_paper("2405.19425", 1)
     arxiv(feed(entry().replace('title="pdf"', "")))
     with pytest.raises(ToolError, match="no PDF"):
-        papers.arxiv_paper("2405.19425", full_text=True)
+        papers.arxiv_paper("2405.19425", 1)
 
 
 def test_a_link_to_a_private_place_is_refused(arxiv: Any, private_site: Any) -> None:
     arxiv(feed(entry(pdf=private_site.has("/", "secret"))))
     with pytest.raises(ToolError, match="private network"):
-        papers.arxiv_paper("2405.19425", full_text=True)
+        papers.arxiv_paper("2405.19425", 1)
 
 
 def test_a_missing_paper_and_an_error(arxiv: Any) -> None:

@@ -76,6 +76,31 @@ def test_documents_and_data_of_the_web(site: Any) -> None:
         web.fetch_page(site.has("/broken.pdf", b"no", kind="application/pdf"))
 
 
+def test_a_file_is_downloaded_unchanged(site: Any, private_site: Any, workspace: Any) -> None:
+    address = site.has("/t.bin", b"\0\1\2", kind="application/octet-stream")
+    site.has("/old", status=302, Location="/t.bin")
+    told = web.download_file(f"{site.address}/old", "in/t.bin")
+    assert told == f"Source: {address}\n3 bytes of application/octet-stream saved as in/t.bin"
+    assert (workspace / "in" / "t.bin").read_bytes() == b"\0\1\2"
+    asked = len(site.asked)
+    for path, problem in [("in/t.bin", "is there already"), ("in", "is there already"), ("../x", "outside")]:
+        with pytest.raises(ToolError, match=problem):
+            web.download_file(address, path)
+    assert len(site.asked) == asked
+    with pytest.raises(ToolError, match="cannot write"):
+        web.download_file(address, "in/t.bin/x")
+    with pytest.raises(ToolError, match="private network"):
+        web.download_file(private_site.has("/", "secret"), "secret")
+    assert not (workspace / "secret").exists()
+
+
+def test_other_services_of_the_same_kind(searching: Any) -> None:
+    results = [{"title": "A", "url": "https://a.org/", "content": "Of a."}, {"url": "https://b.org/", "snippet": "B."}]
+    searching.has("/search", json.dumps({"results": results}))
+    assert web.web_search("x").splitlines()[1:3] == ["   https://a.org/", "   Of a."]
+    assert web.web_search("x").splitlines()[5] == "   B."
+
+
 def test_a_long_page_is_read_in_parts(site: Any) -> None:
     address = site.has("/long", "x" * 13_000, kind="text/plain")
     assert web.fetch_page(address).endswith("[1,000 more characters; read on with start=12000]")
