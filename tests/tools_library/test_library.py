@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,19 @@ async def test_tools_work_with_what_models_send(
     bound = next(spec for spec in SPECS if spec.name == name).bind(tmp_path)
     result = await bound.run_json(arguments, CancellationToken())
     assert expected in bound.return_value_as_string(result)
+
+
+def test_the_page_on_tools_names_all_needs_and_variables() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "tools.md").read_text(encoding="utf-8")
+    sources = " ".join(file.read_text(encoding="utf-8") for file in (root / "tools_library").glob("*.py"))
+    variables = set(re.findall(r"\"(CAPTAIN_[A-Z_]+|[A-Z]+_API_KEY)\"", sources))
+    variables |= {name for spec in SPECS for name in spec.needs.env}
+    assert {name for name in variables if f"`{name}`" not in page} == set()
+    always = {"regex", "jmespath", "sklearn"}  # what the framework itself brings
+    needy = [spec for spec in SPECS if {*spec.needs.packages, *spec.needs.env, *spec.needs.programs} - always]
+    assert {spec.name for spec in needy if f"`{spec.name}`" not in page} == set()
+    assert len(variables) >= 6 and len(needy) >= 10
 
 
 def test_importing_the_tools_loads_no_heavy_package() -> None:
