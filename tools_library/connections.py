@@ -23,7 +23,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, places: Places, context: ssl.SSLContext) -> None:
         self._places = places
-        self._inner = httpx.AsyncHTTPTransport(verify=context)
+        # a kept connection belongs to a number; another name at that number has to show its own certificate
+        self._inner = httpx.AsyncHTTPTransport(verify=context, limits=httpx.Limits(max_keepalive_connections=0))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the first of its places that can be connected to."""

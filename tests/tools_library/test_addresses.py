@@ -138,6 +138,30 @@ def test_the_next_machine_of_a_name_is_tried_and_is_told_the_name(
     assert private_site.asked[0][2]["host"] == address.split("/")[2]
 
 
+async def test_two_names_on_one_machine_share_no_connection(site: Any) -> None:
+    """A certificate that was checked for one name says nothing of another one."""
+    import httpx
+
+    from tools_library.connections import CheckedTransport
+
+    async def places(url: httpx.URL) -> list[str]:
+        return ["127.0.0.1"]
+
+    connections = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        connections.append(handler.client_address)
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        handler.close_connection = False  # the next request may come by this connection
+
+    site.pages["/"] = answer
+    transport = CheckedTransport(places, httpx.create_ssl_context())
+    async with httpx.AsyncClient(transport=transport) as client:
+        for name in ("a.example", "b.example"):
+            assert (await client.get(f"http://{name}:{site.host.partition(':')[2]}/")).text == "hi"
+    assert len(set(connections)) == 2
+
+
 @pytest.mark.parametrize(
     "address", ["example.org", "file:///etc/passwd", "ftp://example.org/a", "http://", "", "//a/b"]
 )
