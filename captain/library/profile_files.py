@@ -63,8 +63,8 @@ class FoundEntry:
         value = problem["input"]
         if field == "name" and isinstance(value, str):
             return (
-                f"{head}: the name {_short(value)} must be 1 to 64 ASCII letters, digits or underscores and must not start "
-                "with a digit"
+                f"{head}: the name {_short(value)} must be 1 to 64 ASCII letters, digits or underscores and must not "
+                "start with a digit"
             )
         place = "".join(f"[{part}]" for part in problem["loc"][1:])
         return f"{head}: field {_short(field + place)} is {_short(value)}: {_plain(problem['msg'])}"

@@ -35,7 +35,6 @@ def test_a_recorded_run_is_replayed_with_the_network_off(tmp_path: Path, monkeyp
     assert replayed.usage.calls == recorded.usage.calls > 0
 
 
-
 def test_a_plain_question_needs_no_team(tmp_path: Path) -> None:
     settings = {"model": "embedded", "runs_dir": str(tmp_path), "library.user_dir": str(tmp_path / "library")}
     result = Captain(settings).solve("What is the capital of Canada?")
