@@ -23,8 +23,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import yaml
@@ -99,14 +101,14 @@ def child(what: str, user: Path, profiles: Path, embedding: str) -> dict[str, An
         embedded.extend([] if query else texts)
         return encode(self, texts, query=query)
 
-    Embedding.encode = counted  # type: ignore[method-assign]  # counts what is embedded
-    library = open_library(user, profiles, embedding)
     told: dict[str, Any] = {}
-    if what == "index":
-        report = library.index()
-        told = {"entries": report.kinds[0].entries, "audited": report.audited}
-    else:
-        told = {"found": len(asyncio.run(library.search_experts(QUERY)))}
+    with patch.object(Embedding, "encode", counted):
+        library = open_library(user, profiles, embedding)
+        if what == "index":
+            report = library.index()
+            told = {"entries": report.kinds[0].entries, "audited": report.audited}
+        else:
+            told = {"found": len(asyncio.run(library.search_experts(QUERY)))}
     modules = {name: name in sys.modules for name in ("torch", "chromadb")}
     return told | modules | {"embedded": len(embedded)}
 
@@ -229,9 +231,12 @@ def measure_per_team(folder: Path, embedding: str) -> dict[str, Any]:
         vectors = library.embedding().encode(texts)
         return np.argsort(-(vectors @ library.embedding().encode([query], query=True)[0]))[:5]
 
+    def found(query: str) -> Any:
+        return asyncio.run(library.search_experts(query))
+
     queries = [f"{QUERY} of size {number}" for number in range(TEAMS)]
-    theirs = timed([lambda query=query: anew(query) for query in queries])  # type: ignore[misc]  # mypy on defaults
-    ours = timed([lambda query=query: asyncio.run(library.search_experts(query)) for query in queries])  # type: ignore[misc]
+    theirs = timed([partial(anew, query) for query in queries])
+    ours = timed([partial(found, query) for query in queries])
     return {
         "per_team_seconds": float(np.mean(ours)),
         "per_team_anew_seconds": float(np.mean(theirs)),

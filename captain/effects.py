@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from autogen_core import CancellationToken
-from autogen_core.tools import BaseTool, ToolSchema
-from pydantic import BaseModel
+from autogen_core.tools import BaseTool
 
 from captain.config import ApprovalConfig
 from captain.durable.branches import current_branch
 from captain.durable.effects import RecordedTool
 from captain.durable.reading import on_record
 from captain.durable.recording import Recording
+from captain.durable.wrapped import WrappedTool
 from captain.errors import CaptainError, Paused, ToolError
 from captain.limits import Spending
 from captain.members import Fault
@@ -159,22 +159,16 @@ class Effects:
             return Approval.model_validate(decision)
 
 
-class GuardedTool(BaseTool[BaseModel, Any]):
+class GuardedTool(WrappedTool):
     """A tool that waits for a person where that is asked for."""
 
     component_provider_override = "captain.effects.GuardedTool"
 
     def __init__(self, tool: BaseTool[Any, Any], spec: ToolSpec, effects: Effects, fault: Fault) -> None:
-        self._tool = tool
+        super().__init__(tool)
         self._spec = spec
         self._effects = effects
         self._fault = fault
-        super().__init__(tool.args_type(), tool.return_type(), tool.name, tool.description)
-
-    @property
-    def schema(self) -> ToolSchema:
-        """The schema of the tool itself."""
-        return self._tool.schema
 
     async def run_json(
         self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
@@ -209,11 +203,3 @@ class GuardedTool(BaseTool[BaseModel, Any]):
         if decision.verdict == "deny":
             raise ToolError(f"a person denied this call{f': {decision.note}' if decision.note else ''}; do without it")
         return args if decision.arguments is None else decision.arguments
-
-    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
-        """As `run_json`, with checked arguments."""
-        return await self.run_json(args.model_dump(exclude_unset=True), cancellation_token)
-
-    def return_value_as_string(self, value: Any) -> str:
-        """The result as text for the chat."""
-        return self._tool.return_value_as_string(value)

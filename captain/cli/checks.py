@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from captain.config import CaptainConfig, ModelSpec, WeightsConfig
 from captain.errors import CaptainError, ConfigError
 from captain.execution.isolation import REMEDY, Isolation
 from captain.tools import Needs
+
+if TYPE_CHECKING:
+    import httpx
 
 REACH_SECONDS = 5.0
 MINILM = "all-minilm-l6-v2"
@@ -260,9 +263,9 @@ def _check_endpoint(spec: ModelSpec) -> Check:
     return _check_model_name(spec, place, reply)
 
 
-def _check_model_name(spec: ModelSpec, place: str, reply: object) -> Check:
+def _check_model_name(spec: ModelSpec, place: str, reply: httpx.Response) -> Check:
     try:
-        names = [str(model["id"]) for model in reply.json()["data"]]  # type: ignore[attr-defined]  # an httpx response
+        names = [str(model["id"]) for model in reply.json()["data"]]
     except (ValueError, KeyError, TypeError):
         return Check("endpoint", "ok", f"{place} answers")
     if names and spec.model not in names:

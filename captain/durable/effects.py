@@ -7,16 +7,16 @@ from typing import Any
 
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
-from autogen_core.tools import BaseTool, ToolSchema
-from pydantic import BaseModel
+from autogen_core.tools import BaseTool
 
 from captain.durable.reading import on_record
 from captain.durable.recording import Recording, UnknownOutcome
+from captain.durable.wrapped import WrappedTool
 from captain.errors import ToolError
 from captain.tools import keyed
 
 
-class RecordedTool(BaseTool[BaseModel, Any]):
+class RecordedTool(WrappedTool):
     """A tool whose calls are recorded by their arguments; a recorded call gives its recorded result."""
 
     component_provider_override = "captain.durable.effects.RecordedTool"
@@ -28,15 +28,9 @@ class RecordedTool(BaseTool[BaseModel, Any]):
             recording: The record of the run.
             repeatable: A call that was interrupted may be made again, with the same idempotency key.
         """
-        self._tool = tool
+        super().__init__(tool)
         self._recording = recording
         self._repeatable = repeatable
-        super().__init__(tool.args_type(), tool.return_type(), tool.name, tool.description)
-
-    @property
-    def schema(self) -> ToolSchema:
-        """The schema of the tool itself."""
-        return self._tool.schema
 
     async def run_json(
         self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
@@ -58,10 +52,6 @@ class RecordedTool(BaseTool[BaseModel, Any]):
             )
         except UnknownOutcome as error:
             raise ToolError(str(error)) from error
-
-    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
-        """As `run_json`, with checked arguments."""
-        return await self.run_json(args.model_dump(exclude_unset=True), cancellation_token)
 
     def return_value_as_string(self, value: Any) -> str:
         """The result is text already."""
